@@ -9,7 +9,8 @@ from playwright.sync_api import Page
 #: What a template leaves when a part of a sentence is empty -> what it is called in a failure.
 UNTIDY = {
     "two spaces": re.compile(r"\S[ \u00a0]{2,}\S"),
-    "a space before punctuation": re.compile(r"\S [.,;:!?](?=\s|$)"),
+    # "Press ? for all keys" names the key.
+    "a space before punctuation": re.compile(r"\S(?<!Press) [.,;:!?](?=\s|$)"),
     "two separators": re.compile(r"·\s*·|,\s*,|;\s*;"),
     "a separator at the start or end": re.compile(r"^\s*[·,;]|[·,]\s*$"),
     "a separator without space": re.compile(r"[^\s·]·|·[^\s·]"),
@@ -17,10 +18,10 @@ UNTIDY = {
     "a missing value": re.compile(r"\b(None|nan)\b"),
 }
 
-#: The text of a page, one line a block. Code, form entries and what participants or files wrote are left out.
+#: The text of a page, one line a block. Code, keys, form entries and what participants or files wrote are left out.
 TEXT = """
 () => {
-    const left = "code, pre, textarea, select, .json, .fk-text:not(:has(*)), [dir=auto], script, style, svg, .material-symbols-outlined"
+    const left = "code, kbd, pre, textarea, select, .json, .fk-text:not(:has(*)), [dir=auto], script, style, svg, .material-symbols-outlined"
     const blocks = new Set(["block", "flex", "grid", "list-item", "table", "table-row", "table-cell", "table-caption"])
     const lines = [""]
     const walk = node => {
