@@ -111,8 +111,7 @@
     }
   });
 
-  /* An exam is submitted as a whole, and the server stores no draft of a practice answer. Until they are submitted, answers
-     are kept on this device: over a reload and a change of the language. The page of the result deletes them. */
+  /* The server has no draft of an exam or of practice: answers are kept here until the result page deletes them. */
   foretell.on("form[data-keep]", (form) => {
     const name = `foretell.keep.${form.dataset.keep}`;
     const kept = foretell.keep.get(name);
