@@ -10,7 +10,6 @@ from evaluation.models import Endpoint, Run
 #: Field -> its name in messages.
 NAMES = {
     "deployment": "deployment name",
-    "base_url": "address",
     "protocol": "protocol",
     "api_version": "API version",
     "parameters": "parameters",
@@ -21,12 +20,11 @@ NAMES = {
 
 
 def settings_of(endpoint: Endpoint) -> dict[str, Any]:
-    """The settings as a run stores them. The address counts only where the lab has not named the deployment, and of the
-    headers only a digest is stored: somebody may have put a key there.
+    """The settings as a run stores them; of the headers only a digest, because somebody may have put a key there.
+
+    The address isn't among them: a mistyped one is corrected while its run is paused, and a server may move.
     """
     found: dict[str, Any] = {name: getattr(endpoint, name) for name in NAMES}
-    if endpoint.deployment:
-        found["base_url"] = ""
     return found | {"headers": digest_of(endpoint.headers) if endpoint.headers else ""}
 
 
@@ -36,8 +34,7 @@ def change_reason(run: Run, endpoint: Endpoint) -> str:
         return ""
     now = settings_of(endpoint)
     changed = [name for key, name in NAMES.items() if now[key] != run.endpoint_settings.get(key, now[key])]
-    # A mistyped address can be corrected until somebody has answered.
-    if not changed or (changed == ["address"] and not run.calls.filter(reply__isnull=False).exists()):
+    if not changed:
         return ""
     return (
         f"The endpoint has changed since this run was created ({', '.join(changed)}). One run's answers come from one "

@@ -11,7 +11,6 @@ from django.apps import apps
 from annotator.models import Judgment, Rater
 from evaluation.models import Endpoint, Run
 from evaluation.runs.create import NothingToAsk
-from evaluation.runs.endpoint_settings import change_reason
 from evaluation.runs.lifecycle import run_resume
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
@@ -131,7 +130,7 @@ def test_the_migration_gives_old_simulators_the_name_that_new_runs_look_for(
         ({"parameters": {"temperature": 1}}, "parameters"),
         ({"headers": {"X-Project": "secret-project"}}, "headers"),
         ({"api_version": "2024-10-21"}, "API version"),
-        ({"deployment": "the lab's own"}, "address, deployment name"),
+        ({"deployment": "the lab's own"}, "deployment name"),
     ],
 )
 def test_an_endpoint_that_changes_in_the_middle_pauses_the_run(
@@ -157,22 +156,3 @@ def test_an_endpoint_that_changes_in_the_middle_pauses_the_run(
     work(run)
     assert run.state == "done"
     assert Judgment.objects.filter(rater_id=run.rater_id).count() == 5
-
-
-def test_a_named_deployment_may_move_to_another_address(scripted: ScriptedProcess) -> None:
-    endpoint = make_endpoint(scripted, deployment="the lab's own")
-    run = make_run(endpoint, make_material(3))
-    assert run.endpoint_settings["base_url"] == ""
-    moved = scripted.base_url.replace("127.0.0.1", "localhost")
-    Endpoint.objects.filter(pk=endpoint.pk).update(base_url=moved)
-    endpoint.refresh_from_db()
-    assert change_reason(run, endpoint) == ""
-
-
-def test_an_address_can_be_corrected_until_somebody_has_answered(scripted: ScriptedProcess) -> None:
-    endpoint = make_endpoint(scripted)
-    run = make_run(endpoint, make_material(3), budget_calls=1)
-    endpoint.base_url = scripted.base_url.replace("127.0.0.1", "localhost")
-    assert change_reason(run, endpoint) == ""
-    work(run)
-    assert "(address)" in change_reason(run, endpoint)
