@@ -16,7 +16,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 IMAGE = "image"
 MAX_ALT = 1_000
@@ -52,6 +54,21 @@ class ImageText:
         if self.stored is not None:
             title = f' "{self.stored.width}x{self.stored.height} sha256:{self.stored.digest}"'
         return f"![{self.alt}]({self.name}{title})"
+
+
+def parts_of(text: str, images: Mapping[str, T]) -> list[str | T]:
+    """A text with markers in parts: texts, and the images that it names, by digest. Markers of other images stay text.
+
+    >>> parts_of("Look: [[image sha256:" + "ab" * 32 + "]] A cat?", {"ab" * 32: 7})
+    ['Look: ', 7, ' A cat?']
+    """
+    parts: list[str | T] = []
+    start = 0
+    for found in MARKER.finditer(text):
+        if (image := images.get(found["digest"])) is not None:
+            parts += [text[start : found.start()], image]
+            start = found.end()
+    return [part for part in (*parts, text[start:]) if part != ""]
 
 
 def read_image(text: str) -> ImageText | None:

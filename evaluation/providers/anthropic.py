@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evaluation.providers.base import ChatImage, ChatReply, ChatRequest, ErrorKind, ProviderError
-from evaluation.providers.images import base64_of, body_made, messages_in_parts
+from evaluation.providers.images import base64_of, body_made, content_of, messages_in_parts
 from evaluation.providers.replies import count_of, error_in_body
 from evaluation.providers.rest import Access, RestClient
 
@@ -59,7 +59,7 @@ def messages_body(request: ChatRequest) -> dict[str, Any]:
     parameters.pop("max_tokens", None)
     if (stop := parameters.pop("stop", None)) is not None:
         parameters["stop_sequences"] = [stop] if isinstance(stop, str) else stop
-    messages = [(role, _content(parts)) for role, parts in messages_in_parts(request)]
+    messages = [(role, content_of(parts, _image_part)) for role, parts in messages_in_parts(request)]
     system = [str(content) for role, content in messages if role == "system"]
     chat = [{"role": role, "content": content} for role, content in messages if role != "system"]
     body: dict[str, Any] = {"model": request.model, "max_tokens": limit, "messages": chat, **parameters}
@@ -71,18 +71,11 @@ def messages_body(request: ChatRequest) -> dict[str, Any]:
     return body
 
 
-def _content(parts: list[str | ChatImage]) -> str | list[dict[str, Any]]:
-    if all(isinstance(part, str) for part in parts):
-        return "".join(map(str, parts))
-    return [
-        {"type": "text", "text": part}
-        if isinstance(part, str)
-        else {
-            "type": "image",
-            "source": {"type": "base64", "media_type": part.media_type, "data": base64_of(part)},
-        }
-        for part in parts
-    ]
+def _image_part(image: ChatImage) -> dict[str, Any]:
+    return {
+        "type": "image",
+        "source": {"type": "base64", "media_type": image.media_type, "data": base64_of(image)},
+    }
 
 
 def read_message(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:

@@ -8,30 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from annotator.hit_types.images import MARKER
+from annotator.hit_types.images import parts_of
 from evaluation.providers.base import ChatImage, ChatRequest
 
 #: Stands for an image in a message that can't hold one, such as the instructions.
 ELSEWHERE = "[An image: see the next message of the user]"
-
-
-def parts_of(text: str, images: Mapping[str, ChatImage]) -> list[str | ChatImage]:
-    """A message's text in parts: texts, and the images that it names. Markers of other images stay text.
-
-    >>> cat = ChatImage("image/png", bytes)
-    >>> parts_of("Look: [[image sha256:" + "ab" * 32 + "]] A cat?", {"ab" * 32: cat}) == ["Look: ", cat, " A cat?"]
-    True
-    """
-    parts: list[str | ChatImage] = []
-    start = 0
-    for found in MARKER.finditer(text):
-        if image := images.get(found["digest"]):
-            parts += [text[start : found.start()], image]
-            start = found.end()
-    return [part for part in (*parts, text[start:]) if part]
 
 
 def messages_in_parts(request: ChatRequest) -> Iterator[tuple[str, list[str | ChatImage]]]:
@@ -67,20 +51,23 @@ def chat_body(request: ChatRequest) -> dict[str, Any]:
     body = request.body()
     if request.images:
         body["messages"] = [
-            {"role": role, "content": _content(parts)} for role, parts in messages_in_parts(request)
+            {"role": role, "content": content_of(parts, _image_part)}
+            for role, parts in messages_in_parts(request)
         ]
     return body
 
 
-def _content(parts: list[str | ChatImage]) -> str | list[dict[str, Any]]:
+def content_of(
+    parts: Sequence[str | ChatImage], image_part: Callable[[ChatImage], dict[str, Any]]
+) -> str | list[dict[str, Any]]:
+    """A message's content: its text, or with images a list of parts, of which ``image_part`` makes those of images."""
     if all(isinstance(part, str) for part in parts):
         return "".join(map(str, parts))
-    return [
-        {"type": "text", "text": part}
-        if isinstance(part, str)
-        else {
-            "type": "image_url",
-            "image_url": {"url": f"data:{part.media_type};base64,{base64_of(part)}"},
-        }
-        for part in parts
-    ]
+    return [{"type": "text", "text": part} if isinstance(part, str) else image_part(part) for part in parts]
+
+
+def _image_part(image: ChatImage) -> dict[str, Any]:
+    return {
+        "type": "image_url",
+        "image_url": {"url": f"data:{image.media_type};base64,{base64_of(image)}"},
+    }

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from annotator.hit_types.base import JSON, HitType, answers_in_words
-from annotator.hit_types.images import MARKER, ImageText, images_by_digest
+from annotator.hit_types.images import ImageText, images_by_digest, parts_of
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item
 from evaluation.models import Call, Run
@@ -135,19 +135,9 @@ def _chat(request: Any, images: Mapping[str, ImageText]) -> tuple[ShownMessage, 
     messages = request.get("messages") if isinstance(request, dict) else None
     found = messages if isinstance(messages, list) else []
     return tuple(
-        ShownMessage(str(one.get("role")), tuple(_parts(content_text(one.get("content")), images)))
+        ShownMessage(str(one.get("role")), tuple(parts_of(content_text(one.get("content")), images)))
         for one in found
     )
-
-
-def _parts(text: str, images: Mapping[str, ImageText]) -> Iterable[str | ImageText]:
-    start = 0
-    for found in MARKER.finditer(text):
-        if image := images.get(found["digest"]):
-            yield text[start : found.start()]
-            yield image
-            start = found.end()
-    yield text[start:]
 
 
 def _thoughts(reply: Any) -> str:
