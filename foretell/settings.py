@@ -82,7 +82,7 @@ TEMPLATES = [
                 "screens": "annotator.web.templatetags.screens",
                 "study_tabs": "annotator.admin.study_pages.tags",
             },
-            "builtins": ["annotator.web.templatetags.constant_includes"],
+            "builtins": ["annotator.web.templatetags.constant_parts"],
         },
     }
 ]

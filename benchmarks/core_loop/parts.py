@@ -24,7 +24,7 @@ from annotator.core import prepared  # noqa: E402
 from annotator.services.assignment import assignment_next  # noqa: E402
 from annotator.services.assignment_lock import assignment_lock  # noqa: E402
 from annotator.web.task_form import task_form  # noqa: E402
-from annotator.web.templatetags import constant_includes, screens  # noqa: E402
+from annotator.web.templatetags import constant_parts, screens  # noqa: E402
 from tests.factories import make_participation, make_study  # noqa: E402
 
 ROUNDS, CALLS = 15, 100
@@ -64,9 +64,9 @@ def main() -> None:
 
     text = '{% include "components/icon.html" with name="check" only %}' * 15
     once = Engine.get_default().from_string(text)
-    constant, constant_includes.is_constant = constant_includes.is_constant, lambda node: False
+    constant, constant_parts.is_constant = constant_parts.is_constant, lambda node: False
     each_time = Engine.get_default().from_string(text)
-    constant_includes.is_constant = constant
+    constant_parts.is_constant = constant
     report(
         "fifteen constant includes",
         microseconds(lambda: each_time.render(Context())),

@@ -15,7 +15,7 @@ from annotator.models import Assignment
 from annotator.services.assignment import assignment_next
 from annotator.web.addresses import study_url, task_url
 from annotator.web.task_form import task_form
-from annotator.web.templatetags import constant_includes, screens
+from annotator.web.templatetags import constant_parts, screens
 from tests.factories import make_participation, make_study
 
 MENUS = [
@@ -57,7 +57,7 @@ def test_typed_text_is_never_cached():
 def test_the_installed_django_is_among_the_checked_versions():
     """Django has moved on: compare what these two files use with its new code, run this file, then add the version."""
     assert django.VERSION[:2] in prepared.KNOWN
-    assert django.VERSION[:2] in constant_includes.KNOWN
+    assert django.VERSION[:2] in constant_parts.KNOWN
 
 
 def test_an_unchecked_version_of_django_uses_the_queryset(db, monkeypatch):
