@@ -58,7 +58,7 @@ def backup_restore(*, directory: Path) -> dict[str, Any]:
 
     Tables and rows are restored in one transaction: all or nothing. People who were erased after the backup was made are erased
     again: their tombstones are the files in ``erasures/``, which may be in the file storage already. A restore that was interrupted
-    after the rows were there goes on when it's called again; until then nothing serves (``unfinished_restore``). Returns the
+    after the rows were there goes on when it's called again; until then ``foretell.serve`` starts nothing (``unfinished_restore``). Returns the
     manifest with the number of repeated erasures in ``erased``.
 
     Raises:
