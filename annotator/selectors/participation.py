@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from annotator.core.prepared import prepared_cursor
 from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.consent import consented
-from annotator.selectors.places import NEAR_END, near_end_sql
+from annotator.selectors.places import near_end_sql
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
 
@@ -86,7 +86,7 @@ class PersonProgress:
 _DONE = """
 SELECT state, snapshot_id, count(*), 0 FROM annotator_assignment
 WHERE participation_id = %(participation)s AND state IN ('submitted', 'leased') GROUP BY state, snapshot_id
-UNION ALL SELECT 'free', NULL, free.seen, free.tasks FROM ({free}) free
+UNION ALL SELECT 'free', NULL, free.near, free.tasks FROM ({free}) free
 UNION ALL SELECT 'unread', NULL, count(*), 0 FROM annotator_message
 WHERE rater_id = %(rater)s AND kind = 'reply' AND read_at IS NULL
 """
@@ -95,8 +95,8 @@ WHERE rater_id = %(rater)s AND kind = 'reply' AND read_at IS NULL
 def progress_of(participation: Participation) -> PersonProgress:
     """The person's progress, in one query. Each task earns the pay of its own snapshot.
 
-    ``total`` counts the tasks that are done, in hand and still free for the person. If at least ``NEAR_END`` places
-    are free, it is the number that the study offers to one person.
+    ``total`` counts the tasks that are done, in hand and still free for the person. While many places are free
+    (``near_end_sql``), it is the number that the study offers to one person.
     """
     study = participation.study
     rules = snapshot_content(study.snapshot_id)
@@ -115,8 +115,8 @@ def progress_of(participation: Participation) -> PersonProgress:
     pay = sum((n * _pay(snapshot, study) for snapshot, n in counts), Decimal(0))
     total = min(study.max_items_per_rater or rules["items"], rules["items"])
     in_hand = sum(n for state, _, n, _ in rows if state == "leased")
-    seen, free = next((seen, tasks) for state, _, seen, tasks in rows if state == "free")
-    if seen < NEAR_END:
+    near, free = next((near, tasks) for state, _, near, tasks in rows if state == "free")
+    if near:
         total = min(total, done + in_hand + free)
     unread = sum(n for state, _, n, _ in rows if state == "unread")
     return PersonProgress(done, max(done, total), pay, study.currency, unread)

@@ -31,16 +31,18 @@ SELECT count(DISTINCT unit) AS tasks FROM (
         AND p.assignment_id IS NULL AND NOT EXISTS ({mine})
     LIMIT %(most)s) free
 """
-#: The progress of a person counts the study's free places up to this number, with every answer.
+#: The progress of a person counts the study's free places up to this number, with every answer. Where a person gets one
+#: item of each instance only, that counts up to ``MOST``: the study's items say too little about what is left.
 NEAR_END = 200
 # Where that many are free, the person's own tasks among them are not looked for: nobody is near the end yet.
 _NEAR_END = """
 WITH free AS MATERIALIZED (SELECT p.item_id FROM annotator_place p WHERE p.study_id = %(study)s
     AND p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)
     AND p.assignment_id IS NULL LIMIT {most})
-SELECT (SELECT count(*) FROM free) AS seen, CASE WHEN (SELECT count(*) FROM free) < {most} THEN
+SELECT near.near::int AS near, CASE WHEN near.near THEN
     (SELECT count(DISTINCT {unit}) FROM free JOIN annotator_item i ON i.id = free.item_id WHERE NOT EXISTS ({mine}))
     ELSE 0 END AS tasks
+FROM (SELECT count(*) < {most} AS near FROM free) near
 """
 _HELD = """
 SELECT EXISTS (SELECT 1 FROM annotator_place p JOIN annotator_assignment a ON a.id = p.assignment_id AND a.state = 'leased'
@@ -87,10 +89,11 @@ def places_for(participation: Participation) -> Places:
 
 
 def near_end_sql(one_condition: bool) -> str:
-    """SQL that counts a study's free places (``seen``, at most ``NEAR_END``) and, if they are fewer, the different tasks
-    among them that a person could take (``tasks``).
+    """SQL that tells whether fewer places of a study are free than it counts (``near``) and, if so, the number of
+    different tasks among them that a person could take (``tasks``).
     """
-    return _NEAR_END.format(unit=_UNIT[one_condition], mine=_MINE[one_condition], most=NEAR_END)
+    most = MOST if one_condition else NEAR_END
+    return _NEAR_END.format(unit=_UNIT[one_condition], mine=_MINE[one_condition], most=most)
 
 
 def place_alerts_of(*, rater_id: int) -> list[PlaceAlert]:

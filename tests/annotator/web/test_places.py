@@ -12,7 +12,7 @@ from django.utils import timezone
 from lxml import html
 
 from annotator.core.errors import Refused
-from annotator.models import Assignment, ExamAttempt, Participation, PlaceAlert, Study, User
+from annotator.models import Assignment, ExamAttempt, Item, Participation, PlaceAlert, Study, User
 from annotator.selectors.participation import progress_of
 from annotator.selectors.places import places_for, places_of
 from annotator.services.assignment import assignment_next, leases_expire
@@ -152,6 +152,28 @@ def test_progress_counts_an_instance_once_with_one_condition_per_instance():
     assert assignment_next(participation=person)
     assert progress_of(person).total == 2
     assert places_for(person).free == 1
+
+
+@pytest.mark.parametrize(("one_condition", "total"), [(True, 3), (False, 90)])
+def test_progress_far_from_the_end_is_what_one_person_can_do(one_condition: bool, total: int) -> None:
+    """270 free places of three instances: more than are counted with each answer, where every item can be done."""
+    study = make_study(one_condition_per_instance=one_condition)
+    made = make_item(study, key="i", instance="instance 0", system="robot")
+    instances = [
+        made.instance,
+        *(make_item(study, key=f"j{n}", instance=f"instance {n}").instance for n in (1, 2)),
+    ]
+    Item.objects.bulk_create(
+        Item(study=study, key=f"more-{n}", payload=made.payload, instance=instances[n % 3]) for n in range(87)
+    )
+    from annotator.services.study import study_launch
+
+    study_launch(study=study)
+    person = make_participation(Study.objects.get(pk=study.pk))
+    assert study.places.filter(assignment=None).count() == 270
+    assert progress_of(person).total == total
+    assert assignment_next(participation=person)
+    assert progress_of(person).total == total
 
 
 def test_the_final_page_shows_code_earnings_and_whether_more_may_come(client: Client):
