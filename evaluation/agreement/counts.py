@@ -17,7 +17,7 @@ from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 #: Above this many cells a table is counted by sorting, not as a dense array.
 DENSE_CELLS = 4_000_000
 #: Pairs of ratings taken at once: bounds the memory, whatever the number of ratings.
-BLOCK_PAIRS = 500_000
+BLOCK_PAIRS = 200_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from evaluation.agreement.reading_columns import (
     sorted_codes,
 )
 from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings, some_names
+from evaluation.core.free_memory import return_free_memory
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 
 
@@ -147,7 +148,10 @@ def read_ratings(
     )
     correct = None if rows.gold is None else _gold(rows, rows.gold, code, unit_code, gold, faults)
     faults.refuse()
-    return ReadRatings(table, int((~rated).sum()), _notes(table, value), kept, unanswered, correct)
+    blank, notes = int((~rated).sum()), _notes(table, value)
+    del rows, rated
+    return_free_memory()
+    return ReadRatings(table, blank, notes, kept, unanswered, correct)
 
 
 def _gold(
