@@ -13,6 +13,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -258,6 +259,7 @@ def main() -> None:
             "runs": options.runs,
             "seed": options.seed,
             "replicates": REPLICATES,
+            "date": datetime.now(tz=UTC).date().isoformat(),
             "python": platform.python_version(),
             "numpy": np.__version__,
         }

@@ -146,6 +146,7 @@ def add_interval(
     bounds: Bounds = UNBOUNDED,
     new_raters: RaterVariance | None = None,
     informative: int | None = None,
+    biased: bool = False,
 ) -> Estimate:
     """The estimate with the 95 % t interval of its bootstrap standard error, and how it was made.
 
@@ -189,7 +190,10 @@ def add_interval(
             return replace(estimate, interval=f"none: the {word} do not vary")
         low, high = wilson_interval(round(estimate.value), used)
         return replace(estimate, low=low, high=high, interval=f"95 % Wilson interval over {used} {word}")
-    low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds)
+    bias = (float(known.mean()) - estimate.value) * clusters / (clusters - 1) if biased else 0.0
+    low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds, bias=bias)
+    if biased:
+        note = f"{note}; bias {bias:+.4f} taken off"
     how = f"95 % t interval, bootstrap standard error, {values.size} replicates of {clusters} {word}{note}"
     return replace(estimate, low=low, high=high, interval=how)
 
@@ -210,6 +214,7 @@ def bootstrap(
     bounds: Bounds = UNBOUNDED,
     new_raters: RaterVariance | None = None,
     informative: int | None = None,
+    biased: bool = False,
 ) -> Estimate:
     """Add the 95 % interval of the cluster bootstrap to an estimate; with 0 ``replicates`` there is none.
 
@@ -233,6 +238,7 @@ def bootstrap(
         bounds=bounds,
         new_raters=new_raters,
         informative=informative,
+        biased=biased,
     )
 
 

@@ -61,9 +61,17 @@ def _count_estimates(ratings: Ratings, counts: UnitCounts | None = None) -> dict
 
 
 def count_agreement(
-    ratings: Ratings, rng: np.random.Generator | None, replicates: int, *, new_raters: bool
+    ratings: Ratings,
+    rng: np.random.Generator | None,
+    replicates: int,
+    *,
+    new_raters: bool,
+    named: bool = True,
 ) -> CountAgreement:
-    """All of them; intervals need ``rng`` and are for other raters too with ``new_raters``."""
+    """All of them; intervals need ``rng`` and are for other raters too with ``new_raters``.
+
+    ``named`` is :func:`evaluation.agreement.summary.summarize`'s.
+    """
     counts = count_units(ratings)
     found: dict[Name, Estimate] = _count_estimates(ratings, counts)
     further: dict[str, Estimate] = {}
@@ -73,7 +81,7 @@ def count_agreement(
     drawing = rng is not None and len(ratings) > 0
     others = variance_over_raters(ratings, _without_groups) if drawing and new_raters else {}
     if ratings.level != "nominal":
-        further |= further_estimates(ratings, rng, replicates, others=others)
+        further |= further_estimates(ratings, rng, replicates, others=others, named=named)
     if rng is not None and drawing:
         drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
         found = {
@@ -109,6 +117,7 @@ def further_estimates(
     replicates: int,
     *,
     others: Mapping[str, RaterVariance] | None = None,
+    named: bool = True,
 ) -> dict[str, Estimate]:
     """Further statistics of labels with numbers: AC2, the six intraclass correlations, mean and median, by name.
 
@@ -130,7 +139,7 @@ def further_estimates(
                 new_raters=others.get(name),
             )
         found[name] = estimate
-    correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates)
+    correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates, named=named)
     for name in FORMS:
         slug = name.lower().replace("(", "_").replace(",", "_").rstrip(")")
         found[slug] = for_these_raters(correlations.bootstrap[name])

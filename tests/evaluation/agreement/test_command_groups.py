@@ -215,7 +215,7 @@ def test_median_and_mean_as_rules():
 
 def test_every_interval_holds_its_estimate_and_zero_replicates_have_none():
     for seed in range(10):
-        ratings = table(seed, units=12)
+        ratings = table(seed, units=50)
         rng = np.random.default_rng(seed)
         for weights in ("linear", "quadratic"):
             found = add_ac2_interval(
