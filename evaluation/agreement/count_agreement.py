@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,13 +12,13 @@ from evaluation.agreement.bootstrap import LEAST_REPLICATES
 from evaluation.agreement.counts import UnitCounts, count_units
 from evaluation.agreement.descriptive import mean_label, mean_without_groups, median_label
 from evaluation.agreement.fleiss import fleiss_kappa
-from evaluation.agreement.gwet import ac2_without_groups, add_ac2_interval, gwet_ac1, gwet_ac2
+from evaluation.agreement.gwet import ac2_without_groups, add_ac2_interval, gwet_ac1, gwet_ac2, open_ended
 from evaluation.agreement.icc import FORMS, intraclass_correlation
 from evaluation.agreement.intervals import Name, replicate_counts, values_without_groups
 from evaluation.agreement.krippendorff import krippendorff_alpha
 from evaluation.agreement.new_raters import RaterVariance, for_these_raters, variance_over_raters
 from evaluation.agreement.percent import percent_agreement
-from evaluation.core.estimate import Estimate
+from evaluation.core.estimate import NAN, Estimate
 from evaluation.core.interval import AT_MOST_ONE
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
@@ -88,6 +88,8 @@ def count_agreement(
             name: drawn.add_interval(name, estimate, new_raters=others.get(name))
             for name, estimate in found.items()
         }
+        if replicates and found["gwet_ac1"].defined and (why := open_ended(ratings)):
+            found["gwet_ac1"] = replace(found["gwet_ac1"], low=NAN, high=NAN, interval=why)
         if "fleiss_kappa_unequal" in further:
             further["fleiss_kappa_unequal"] = drawn.add_interval(
                 "fleiss_kappa",

@@ -115,7 +115,7 @@ def intraclass_correlation(
     how = f"95 % F interval, {n} units by {k} raters"
     word = "units" if ratings.clusters is None else "instances"
     varied, label = varied_clusters(ratings, codes)
-    alike = too_alike(varied, label, word) if varied < sums.shape[0] else ""
+    alike = too_alike(varied, sums.shape[0], repr(label), word)
     several = ratings.clusters is not None and sums.shape[0] < n
     forms, drawn = {}, {}
     for name in FORMS:

@@ -20,7 +20,15 @@ from evaluation.agreement.counts import cluster_codes, pairs_within
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import LEAST_CLUSTERS, LEVEL, SIGNED, t_interval, too_few
+from evaluation.core.interval import (
+    LEAST_CLUSTERS,
+    LEVEL,
+    SIGNED,
+    t_interval,
+    too_alike,
+    too_few,
+    varied_degrees,
+)
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 #: With fewer shared clusters the bias of a pair's kappa cannot be told.
@@ -82,14 +90,13 @@ class KappaJackknife:
             why = f"{int(few.sum())} of {int(in_average.sum())} pairs share fewer than {LEAST_SHARED} {word}"
             return replace(estimate, interval=f"none: {why}, too few to tell how biased their kappas are")
         varied = int(np.unique(self.cluster[self.varied & in_average[self.pair]]).size)
-        if varied < LEAST_CLUSTERS:
-            why = f"at least {LEAST_CLUSTERS} {word} with another label than each pair's most frequent one are needed"
-            return replace(estimate, interval=f"none: {why}, found {varied}")
+        if why := too_alike(varied, found, "each pair's most frequent one", word):
+            return replace(estimate, interval=why)
         error = self.variance_of_mean(weight) ** 0.5
         if error <= 1e-12:
             return replace(estimate, interval=f"none: the {word} do not vary")
         bias = float(weight @ np.nan_to_num(self.bias))
-        degrees, whose = found - 1, THESE_RATERS
+        degrees, whose = varied_degrees(varied, found), THESE_RATERS
         if new_raters is not None:
             if not new_raters.known:
                 return replace(estimate, interval=new_raters.none)
@@ -108,11 +115,13 @@ class KappaJackknife:
         bounds = np.full((len(kappas), 2), np.nan)
         value, error = kappas.kappa[self.kept], np.sqrt(self.variance)
         varied = np.bincount(self.pair[self.varied], minlength=self.kept.size)
-        enough = (np.minimum(self.shared, varied) >= LEAST_CLUSTERS) & (error > 1e-12)
+        enough = (self.shared >= LEAST_CLUSTERS) & (error > 1e-12)
+        enough &= varied >= np.minimum(LEAST_CLUSTERS, -(-self.shared // 3))
         centre = np.clip(value - np.nan_to_num(self.bias), -1.0, 1.0)
         inside = enough & (np.abs(centre) < 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            half = stdtrit(np.maximum(self.shared - 1, 1), (1 + LEVEL) / 2) * error
+            degrees = np.maximum(np.minimum(np.maximum(varied, LEAST_CLUSTERS), self.shared) - 1, 1)
+            half = stdtrit(degrees, (1 + LEVEL) / 2) * error
             reach, z = half / (1 - centre**2), np.arctanh(centre)
             ends = np.where(
                 inside,

@@ -33,21 +33,29 @@ def too_few(clusters: int, word: str = "clusters") -> str:
     return f"none: at least {LEAST_CLUSTERS} {word} are needed, found {clusters}"
 
 
-def too_alike(varied: int, label: str, word: str = "clusters") -> str:
+def too_alike(varied: int, clusters: int, label: str, word: str = "clusters") -> str:
     """Why there is no interval of a chance-corrected statistic where nearly all labels are the same; empty if there can be one.
 
-    ``varied`` counts the clusters with another label than ``label``, the most frequent one: only they say anything about
-    agreement beyond chance. In simulated studies of 50 units with 3 % of a rare label, intervals of alpha and kappa
-    covered 80 %.
+    ``varied`` of the clusters have another label than ``label``, the most frequent one: only they say anything about
+    agreement beyond chance. There must be 8, or a third of all clusters. In simulated studies of 50 units with 3 % of a rare
+    label, intervals of alpha and kappa covered 80 %.
 
-    >>> too_alike(5, "no", "units")
+    >>> too_alike(5, 50, "'no'", "units")
     "none: at least 8 units with another label than 'no' are needed, found 5"
     """
-    if varied >= LEAST_CLUSTERS:
+    needed = min(LEAST_CLUSTERS, -(-clusters // 3))
+    if varied >= needed:
         return ""
-    return (
-        f"none: at least {LEAST_CLUSTERS} {word} with another label than {label!r} are needed, found {varied}"
-    )
+    return f"none: at least {needed} {word} with another label than {label} are needed, found {varied}"
+
+
+def varied_degrees(varied: int, clusters: int) -> int:
+    """Degrees of freedom of such a statistic: one less than the clusters with another label, but at least 7 of at most C - 1.
+
+    >>> varied_degrees(12, 100), varied_degrees(5, 100), varied_degrees(90, 60)
+    (11, 7, 59)
+    """
+    return min(max(varied, LEAST_CLUSTERS), clusters) - 1
 
 
 def t_quantile(degrees_of_freedom: int) -> float:

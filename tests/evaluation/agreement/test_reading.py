@@ -120,6 +120,12 @@ def test_labels_and_their_order():
         ),
         (GOOD, {"level": "interval"}, "r.csv, line 2, column 'says': 'yes'; expected a number"),
         (
+            "who,what,says\na,1,1e308\n",
+            {"level": "interval"},
+            "'1e308'; expected a number from -1e100 to 1e100",
+        ),
+        ("who,what,says\na,1,inf\nb,1,NA\n", {"level": "interval"}, "'inf'; expected a number\n"),
+        (
             "who,what,says\na,1,-2\n",
             {"level": "ratio"},
             "line 2, column 'says': '-2'; expected a number, 0 or more",
@@ -243,9 +249,7 @@ def test_units_of_one_name_in_two_forms_are_one():
 
 def test_errors_about_labels_say_what_to_do():
     text = "who,what,says\na,1,NA\nb,1,2\n"
-    assert "'NA'; expected a number; --missing NA reads it as a missing rating" in refused(
-        text, level="interval"
-    )
+    assert "'NA'; expected a number; --missing NA reads it as no answer" in refused(text, level="interval")
     assert "--recode OLD=NEW" in refused(text, order=["1", "2"])
 
 

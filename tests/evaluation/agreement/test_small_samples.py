@@ -216,6 +216,20 @@ def test_intervals_of_a_rare_label_cover_where_there_are_any():
         assert one["coverage"] > 0.89
 
 
+def test_numbers_without_a_scale_give_no_interval_of_ac1_and_ac2():
+    """Both depend on which numbers could be given: in larger studies there are more, and intervals of AC2 covered 0 %."""
+    rng = np.random.default_rng(2)
+    scores = np.round(rng.normal(0, 1, 60) + rng.normal(0, 0.3, (3, 60)), 1)
+    found = summarize(
+        ratings_of(scores * 10 + 100, level="interval"), rng=np.random.default_rng(0), replicates=40
+    ).everyone
+    for one in (found.gwet_ac1, found.further["gwet_ac2_linear"], found.further["gwet_ac2_quadratic"]):
+        assert one.defined
+        assert np.isnan(one.low)
+        assert one.interval.startswith("none: it depends on which numbers could be given")
+    assert found.krippendorff_alpha.low < found.krippendorff_alpha.value
+
+
 def test_intervals_of_few_units_cover_chance_corrected_statistics():
     """12 units by 4 raters on five points. Without its bias subtracted, Fleiss' kappa was covered in 88 % of studies."""
     found = coverage_of_numbers(
