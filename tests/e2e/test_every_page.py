@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
+from tests.e2e.axe import violations
 from tests.e2e.conftest import LAPTOP, visitor
 from tests.e2e.page_checks import faint_controls, outline_faults, text_faults
 from tests.e2e.world import World, addresses, every_name, world_make
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +58,6 @@ def visitors(world: World, browser: Browser, address: str) -> Iterator[dict[str,
     yield Visitors()
     for one in made.values():
         next(one, None)
-
-
-def violations(page: Page, *rules: str) -> list[str]:
-    only = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": TAGS}
-    found = Axe().run(page, options={"runOnly": only}).response["violations"]
-    return [f"{one['id']}: {node['target']} {node['html'][:160]}" for one in found for node in one["nodes"]]
 
 
 def is_page(page: Page, url: str) -> bool:
