@@ -51,4 +51,4 @@ def rows_delete() -> None:
 
 def install() -> None:
     """Use ``rows_delete`` after each test that commits, also after pytest-django's."""
-    TransactionTestCase._fixture_teardown = lambda self: rows_delete()  # type: ignore[attr-defined, method-assign]
+    TransactionTestCase._fixture_teardown = lambda self: rows_delete()  # type: ignore[attr-defined]
