@@ -88,9 +88,9 @@ class Prepared(Generic[M]):
         """The row for these values, or None."""
         if not is_known():
             return self.make(*values).first()
-        unchecked = connection.connection is not None and not connection.health_check_done
+        unchecked = connection.connection is not None and not connection.health_check_done  # type: ignore[attr-defined]
         # Django would send a statement of its own to see whether the connection still works. This one shows it as well.
-        connection.health_check_done = True
+        connection.health_check_done = True  # type: ignore[attr-defined]
         try:
             return self._first(values)
         except (InterfaceError, OperationalError):

@@ -11,7 +11,28 @@ from annotator.models import Assignment, Study
 #: What a turn reads of its study: its 55 columns would take longer to read than everything else. Any other column is
 #: loaded when it is first used.
 _OF_STUDY = frozenset(
-    ["id", "workspace_id", "slug", "title", "hit_type", "variant", "state", "language", "redundancy", "seed", "lease_minutes", "extra_time", "unfinished_per_hour", "max_items_per_rater", "one_condition_per_instance", "revoked_work", "pay_per_item", "currency", "undo_seconds", "snapshot_id"]
+    [
+        "id",
+        "workspace_id",
+        "slug",
+        "title",
+        "hit_type",
+        "variant",
+        "state",
+        "language",
+        "redundancy",
+        "seed",
+        "lease_minutes",
+        "extra_time",
+        "unfinished_per_hour",
+        "max_items_per_rater",
+        "one_condition_per_instance",
+        "revoked_work",
+        "pay_per_item",
+        "currency",
+        "undo_seconds",
+        "snapshot_id",
+    ]
 )
 _LOCKED = Prepared(
     lambda pk, user_id: (
