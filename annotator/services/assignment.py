@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db import IntegrityError, transaction
-from django.db.models import Count, QuerySet
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Count, Model, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotator.core.allocation import arm_choose, presentation_rng
 from annotator.core.errors import Refused
-from annotator.core.prepared import Prepared, prepared_cursor
+from annotator.core.prepared import prepared_cursor
 from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
@@ -23,22 +25,24 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study_texts import consent_digests
 from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 
+M = TypeVar("M", bound=Model)
+
 # One statement claims a place and creates its assignment. It looks first at places that were given back, then onwards
 # from the annotator's position, then (if there was nothing) at places that were taken when they passed. SKIP
 # LOCKED lets concurrent annotators take neighbouring places without waiting for each other. NO KEY: a place that somebody
 # else has taken meanwhile is passed over, but stays locked until the commit, and their judgment's foreign key needs it.
 _CLAIM = """
 WITH freed AS (
-    SELECT p.id, p.item_id, p.position FROM annotator_place p
+    SELECT p.id, p.item_id, p.position, p.rehearsal FROM annotator_place p
     WHERE p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.freed AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 ), onward AS (
-    SELECT p.id, p.item_id, p.position FROM annotator_place p
+    SELECT p.id, p.item_id, p.position, p.rehearsal FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed)
       AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 ), behind AS (
-    SELECT p.id, p.item_id, p.position FROM annotator_place p
+    SELECT p.id, p.item_id, p.position, p.rehearsal FROM annotator_place p
     WHERE NOT EXISTS (SELECT 1 FROM freed) AND NOT EXISTS (SELECT 1 FROM onward)
       AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
     ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
@@ -51,14 +55,15 @@ WITH freed AS (
         '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '', {sole}
         FROM pick JOIN annotator_item i ON i.id = pick.item_id
     ON CONFLICT (rater_id) WHERE state = 'leased' AND sole DO NOTHING
-    RETURNING id
+    RETURNING id, item_id, instance_id_of_item, sole
 ), held AS (
     UPDATE annotator_place p SET assignment_id = made.id, freed = false FROM pick, made WHERE p.id = pick.id
 ), moved AS (
     UPDATE annotator_participation SET cursor = GREATEST(cursor, (SELECT position FROM pick))
     WHERE id = %(participation)s AND EXISTS (SELECT 1 FROM made)
 )
-SELECT id FROM made
+SELECT made.id, made.instance_id_of_item, made.sole, i.id, i.key, i.payload, pick.id, pick.position, pick.rehearsal
+FROM made JOIN annotator_item i ON i.id = made.item_id CROSS JOIN pick
 """
 # Guests have no password. A rehearsal's raters have none either, but hold only places of their rehearsal.
 _SOLE = (
@@ -91,8 +96,6 @@ _QUALIFIED = (
     " AND (q.exam_id IS NULL OR e.digest LIKE %(digest_{n})s) LIMIT 1) IS NOT NULL"
 )
 
-
-_GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
 
 _CONSENTED = (
     " AND (SELECT c.id FROM annotator_consent c WHERE c.participation_id = %(participation)s"
@@ -128,8 +131,8 @@ def assignment_lease(participation: Participation) -> Assignment | None:
             raise Refused(
                 "full", gettext("You have done the maximum number of tasks per person in this study.")
             )
-    pk = _claim(participation, study)
-    if pk is None:
+    assignment = _claim(participation, study)
+    if assignment is None:
         if not may_work(participation):
             raise Refused(
                 "not_qualified", gettext("The researchers have revoked your qualification for this study.")
@@ -139,20 +142,15 @@ def assignment_lease(participation: Participation) -> Assignment | None:
         refuse_second_task_of_guest(participation=participation)
         refuse_after_many_unfinished(participation=participation, study=study)
         return None
-    return _presented(_given(pk), participation, study)
+    return _presented(assignment, study)
 
 
-def _given(pk: int) -> Assignment:
-    found = _GIVEN.first(pk)
-    assert found is not None  # noqa: S101 - made in this transaction
-    return found
-
-
-def _claim(participation: Participation, study: Study) -> int | None:
+def _claim(participation: Participation, study: Study) -> Assignment | None:
     if study.one_condition_per_instance:
         # The rule depends on the person's tasks in all studies, so they are given out one at a time.
         Rater.objects.select_for_update(no_key=True).get(pk=participation.rater_id)
     now = timezone.now()
+    until = now + timedelta(minutes=study.lease_minutes)
     allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
     needs, values = _needs(study)
     allowed += needs
@@ -169,12 +167,53 @@ def _claim(participation: Participation, study: Study) -> int | None:
                 "participation": participation.pk,
                 "snapshot": study.snapshot_id,
                 "now": now,
-                "until": now + timedelta(minutes=study.lease_minutes),
+                "until": until,
                 **values,
             },
         )
         row = cursor.fetchone()
-    return row[0] if row else None
+    return _claimed(row, participation, now, until) if row else None
+
+
+def _claimed(row: Sequence[Any], participation: Participation, now: datetime, until: datetime) -> Assignment:
+    """The assignment that ``_CLAIM`` made, as a query would return it, with its item and its place.
+
+    Of the item and the place, only what the task and its presentation need; the rest is loaded when it is first used.
+    """
+    pk, instance, sole, item, key, payload, place, position, rehearsal = row
+    made = _loaded(
+        Assignment,
+        id=pk,
+        participation_id=participation.pk,
+        item_id=item,
+        rater_id=participation.rater_id,
+        instance_id_of_item=instance,
+        snapshot_id=participation.study.snapshot_id,
+        state=Assignment.State.LEASED.value,
+        stage=0,
+        presentation={},
+        draft={},
+        draft_version=0,
+        leased_at=now,
+        lease_until=until,
+        stage_opened_at=now,
+        closed_at=None,
+        taken_back=0,
+        extended=0,
+        reason="",
+        sole=sole,
+    )
+    made.participation = participation
+    made.item = _loaded(Item, id=item, study_id=participation.study_id, key=key, payload=json.loads(payload))
+    made.place = _loaded(
+        Place, id=place, item_id=item, position=position, assignment_id=pk, freed=False, rehearsal=rehearsal
+    )
+    return made
+
+
+def _loaded(model: type[M], **values: Any) -> M:
+    """An instance with these columns, given in the model's order; the others are deferred."""
+    return model.from_db(connection.alias, list(values), list(values.values()))
 
 
 def _needs(study: Study) -> tuple[str, dict[str, Any]]:
@@ -193,8 +232,7 @@ def _needs(study: Study) -> tuple[str, dict[str, Any]]:
     return needs, values
 
 
-def _presented(assignment: Assignment, participation: Participation, study: Study) -> Assignment:
-    assignment.participation = participation
+def _presented(assignment: Assignment, study: Study) -> Assignment:
     kind, payload = hit_type_get(study.hit_type), assignment.item.payload
     rng = presentation_rng(seed=study.seed, item_key=assignment.item.key, rater=assignment.rater_id)
     drawn = kind.present(payload, rng)
