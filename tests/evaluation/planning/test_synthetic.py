@@ -1,5 +1,6 @@
 import csv
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -158,7 +159,7 @@ def test_plan_keeps_its_promise():
     widths = []
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        study = draw_study(StudyDesign(**{**design.__dict__, "instances": row.instances}), rng)
+        study = draw_study(replace(design, instances=row.instances), rng)
         found = simulatability(study.truth, rng=rng).precision
         widths.append(found.high - found.low)
     assert np.mean(widths) == pytest.approx(0.1, rel=0.25)

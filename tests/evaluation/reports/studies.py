@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotator.models import Item, Study
+from annotator.models import Item, Judgment, Study
 from evaluation.models import Report
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import Computed, compute
@@ -49,6 +49,12 @@ def of_type(study: Study, hit_type: str) -> Study:
         Item.objects.filter(pk=item.pk).update(payload=PAYLOADS.get(hit_type, {}) | item.payload)
     study.refresh_from_db()
     return study
+
+
+def judged(study: Study, item: Item, rater: str, response: dict[str, Any]) -> None:
+    """A stored response of any type, past the type's own parser: these tests are about what comes after it."""
+    judgment = make_judgment(item, make_rater(rater))
+    Judgment.objects.filter(pk=judgment.pk).update(response=response)
 
 
 def computed(study: Study, *, figures: bool = False, **choices: Any) -> Computed:

@@ -1,20 +1,12 @@
 """The papers' tables from small studies of their HIT types, worked out by hand."""
 
-from typing import Any
-
 import pytest
 
-from annotator.models import Item, Judgment, Study
-from tests.evaluation.reports.studies import cells_of, computed, of_type, small_study
-from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
+from annotator.models import Item, Study
+from tests.evaluation.reports.studies import cells_of, computed, judged, of_type, small_study
+from tests.factories import make_item, make_study, simulation_payload
 
 pytestmark = pytest.mark.django_db
-
-
-def judged(study: Study, item: Item, rater: str, response: dict[str, Any]) -> None:
-    """A stored response of any type, past the type's own parser: these tests are about what comes after it."""
-    judgment = make_judgment(item, make_rater(rater))
-    Judgment.objects.filter(pk=judgment.pk).update(response=response)
 
 
 def utility_study() -> Study:
