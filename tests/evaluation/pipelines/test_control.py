@@ -26,11 +26,11 @@ from evaluation.pipelines.control import (
 from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.plan import pipeline_plan
 from evaluation.runs.inline import run_inline
-from tests.evaluation.run_factories import make_endpoint
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 RECIPE: dict[str, Any] = {
     "name": "small",
     "title": "Small",

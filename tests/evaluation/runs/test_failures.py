@@ -8,11 +8,9 @@ import pytest
 
 from annotator.models import Judgment
 from evaluation.models import Run
-from evaluation.runs.lifecycle import (
-    run_resume,
-    run_retry_failed,
-)
+from evaluation.runs.lifecycle import run_resume, run_retry_failed
 from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
     make_endpoint,
     make_material,
     make_run,
@@ -21,7 +19,7 @@ from tests.evaluation.run_factories import (
 )
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 @pytest.mark.parametrize("kind", ["429", "500", "hang", "disconnect", "truncated", "empty"])

@@ -11,11 +11,11 @@ from annotator.models import Judgment
 from evaluation.models import Run
 from evaluation.reports.plots import draw
 from tests.evaluation.reports.studies import cells_of, computed, small_study
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def test_log_probabilities_give_each_label_a_confidence(scripted: ScriptedProcess) -> None:
