@@ -65,7 +65,7 @@ def intraclass() -> Iterator[Check]:
 
 
 def ac2(weights: Literal["linear", "quadratic"]) -> Check:
-    """Every pair of ratings of every unit looked at, with Gwet's formula of agreement by chance."""
+    """Computed from every pair of ratings of every unit, with Gwet's formula of agreement by chance."""
     power = 1 if weights == "linear" else 2
 
     def credit(a: float, b: float) -> float:

@@ -21,7 +21,7 @@ def same_inputs(*studies: Study) -> None:
 
 
 def simulated(precision: dict[tuple[str, str], tuple[int, int]], **fields: Any) -> Study:
-    """(instance, system) -> (right, follow-ups): one person foretells yes; the system says yes where it is right."""
+    """(instance, system) -> (right, follow-ups): one person predicts yes; the system says yes where it is right."""
     study = make_study(**fields)
     ann = make_rater("ann")
     for (instance, system), (right, total) in precision.items():
@@ -48,6 +48,6 @@ def judged_plausible(scores: dict[tuple[str, str], str]) -> Study:
             parts[str(number)] = explanation.pk
             shown.append({"key": str(number), "text": "Because."})
             response[f"justifies_{number}"] = scores[name, system]
-        judged(study, item, "ann", response)
+        judged(item, "ann", response)
         Item.objects.filter(pk=item.pk).update(payload=item.payload | {"explanations": shown}, parts=parts)
     return of_type(study, "plausibility")

@@ -54,7 +54,7 @@ def test_questions_that_only_share_a_name_are_not_matched():
     assert cells["Pearson", "Value"]["reason"]
 
 
-def test_tables_of_one_id_get_a_row_a_dataset():
+def test_tables_with_the_same_id_have_one_row_per_dataset():
     one, two = small_study(title="One"), small_study(title="Two")
     content = across(one, two)
     cells = cells_of(content, "p1-table-4")
@@ -87,12 +87,12 @@ def test_systems_of_several_studies_on_one_dataset_are_compared_on_common_instan
     assert pairs["a (One) b", "Instances"]["value"] == 1
 
 
-def test_two_tasks_stand_beside_each_other_as_in_p2():
+def test_two_tasks_are_shown_side_by_side_as_in_p2():
     def atomic(answers: dict[str, str], title: str) -> Study:
         study = make_study(title=title)
         item = make_item(study, key="k", instance="x")
         payload = item.payload | {"domain": "news", "units": [], "input": "I.", "output": "O."}
-        judged(study, item, "ann", answers | {"parsed_1": "yes", "complete": "yes"})
+        judged(item, "ann", answers | {"parsed_1": "yes", "complete": "yes"})
         Item.objects.filter(pk=item.pk).update(payload=payload)
         return of_type(study, "atomic_units")
 
@@ -119,7 +119,7 @@ def test_properties_of_several_studies_are_one_table():
     assert [section["id"] for section in content["sections"]].count("p3-table-13") == 1
 
 
-def test_one_study_is_its_own_report_and_order_does_not_matter():
+def test_the_order_of_studies_does_not_matter_and_one_study_alone_has_its_own_report():
     one, two = small_study(), small_study()
     choices = Choices.parse({"min_overlap": 1, "replicates": 0})
     alone = compute_across(studies=[one], choices=choices, figures=False)
@@ -130,7 +130,7 @@ def test_one_study_is_its_own_report_and_order_does_not_matter():
     assert first.inputs_hash != alone.inputs_hash
 
 
-def test_studies_of_one_dataset_that_share_no_question_keep_the_others_together():
+def test_studies_of_one_dataset_are_joined_by_the_questions_that_they_share():
     """Two studies of different questions of one dataset, each with another study of its questions."""
     first = [simulated({("x", "a"): (2, 2)}, title="A"), simulated({("x", "b"): (1, 2)}, title="B")]
     second = [simulated({("y", "c"): (2, 2)}, title="C"), simulated({("y", "d"): (0, 2)}, title="D")]

@@ -37,7 +37,7 @@ def test_failed_requests_are_retried_until_a_reply_arrives(scripted: ScriptedPro
     assert run.reserved_cost == 0
 
 
-def test_retries_are_bounded_and_the_failure_is_recorded(scripted: ScriptedProcess) -> None:
+def test_retries_are_limited_and_the_failure_is_recorded(scripted: ScriptedProcess) -> None:
     run = make_run(
         make_endpoint(scripted), make_material(3), model="scripted?faults=1&kinds=500", max_attempts=2
     )

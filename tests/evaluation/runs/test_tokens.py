@@ -109,7 +109,7 @@ def test_the_rest_of_a_long_text_is_assumed_to_be_like_its_beginning() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("scripted_allowed")
 class TestRuns:
-    def test_the_vocabulary_counts_for_estimates_and_rates(
+    def test_the_vocabulary_is_used_for_estimates_and_rates(
         self, scripted: ScriptedProcess, by_word: None
     ) -> None:
         endpoint = make_endpoint(scripted, tokens_per_minute=1_000_000)

@@ -90,7 +90,7 @@ def test_requests_claimed_ahead_take_no_place_from_another_worker(scripted: Scri
     assert claimed("1:second", 50) == (20, 12)
     assert claimed("0:first", 50) == (8, 20)
     assert claimed("1:second", 50) == (0, 12)
-    # The allowance of a worker that was killed counts no longer, once its calls have been given back.
+    # Once its calls have been given back, the allowance of a worker that was killed no longer counts.
     assert give_back_lost(run=run, slice_number=0) == 28
     assert claimed("1:second", 50) == (20, 32)
 
@@ -123,7 +123,7 @@ def test_calls_of_a_dead_worker_are_retried_once_and_counted(scripted: ScriptedP
     assert sorted(run.calls.filter(lost=1).values_list("pk", flat=True)) == [
         r.calls[0].id for r in held.ready
     ]
-    # The dead worker turns out to be alive and late: what it says no longer counts.
+    # The worker that seemed dead is alive and late: its results no longer count.
     before = list(run.calls.order_by("pk").values())
     assert settle(run=run, token="0:dead", outcomes=[o for r in held.ready for o in unsent(r)]) == 0
     assert list(run.calls.order_by("pk").values()) == before
