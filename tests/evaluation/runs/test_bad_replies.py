@@ -109,4 +109,4 @@ def test_testing_an_endpoint_names_a_reply_that_never_ends_or_cannot_be_read(
     model = f"scripted?faults=1&kinds={kind}"
     tried = endpoint_try(endpoint=make_endpoint(scripted, model=model, timeout_seconds=timeout))
     assert not tried.ok
-    assert said in tried.said
+    assert said in tried.message
