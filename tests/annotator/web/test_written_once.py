@@ -191,7 +191,7 @@ def test_a_passage_is_rendered_once_for_each_language(monkeypatch):
     ],
 )
 def test_a_passage_that_differs_between_pages_is_refused(inside):
-    with pytest.raises(TemplateSyntaxError, match=r"can't stand in"):
+    with pytest.raises(TemplateSyntaxError, match=r"can't be used in"):
         rendered("{% load i18n static %}{% per_language %}" + inside + "{% endper_language %}")
 
 
