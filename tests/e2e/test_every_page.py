@@ -96,7 +96,7 @@ def repeat(answer: APIResponse, route: Route) -> None:
 
 
 @pytest.mark.parametrize("name", every_name())
-def test_nothing_is_found_in_light_or_dark(
+def test_pages_have_no_faults_in_light_or_dark(
     name: str, world: World, address: str, visitors: dict[str, Page], known: dict[str, bool]
 ) -> None:
     for who, path in addresses(name, world):

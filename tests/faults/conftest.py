@@ -13,7 +13,7 @@ LONGEST = (
     "test_supervisor",
     "test_runs",
     "test_backup",
-    "test_ordeal",
+    "test_soak",
     "test_upgrade",
 )
 

@@ -111,6 +111,6 @@ def test_people_submit_while_the_tables_change_and_two_versions_serve(
             "SELECT max(n) FROM (SELECT count(*) n FROM annotator_judgment GROUP BY item_id) AS items"
         ).fetchone()
     assert len(taken) == len(set(taken)) > ITEMS
-    assert set(taken) == stored, "nothing lost, nothing stored that nobody was told of"
+    assert set(taken) == stored, "nothing lost, and nothing stored that wasn't acknowledged"
     assert per_item is not None
     assert per_item[0] <= REDUNDANCY
