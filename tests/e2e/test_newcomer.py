@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e import keyboard
+from tests.e2e.axe import violations
 from tests.e2e.conftest import LAPTOP, visitor
 from tests.e2e.test_study_end_to_end import PASSWORD, manage
 from tests.installation import Installation
@@ -78,8 +78,8 @@ class Researcher:
 
     def look(self) -> None:
         self.page.wait_for_load_state()
-        found = Axe().run(self.page, context="main").response["violations"]
-        assert found == [], (self.page.url, [(one["id"], one["nodes"][0]["html"][:160]) for one in found])
+        found = violations(self.page, within="main", every_rule=True)
+        assert found == [], (self.page.url, found)
         self.page.set_viewport_size({"width": 390, "height": 844})
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         self.page.set_viewport_size(LAPTOP)
