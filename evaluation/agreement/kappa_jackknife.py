@@ -22,7 +22,7 @@ from evaluation.core.estimate import Estimate
 from evaluation.core.interval import LEAST_CLUSTERS, LEVEL, SIGNED, t_interval, too_few
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
-#: With fewer shared clusters the bias of a pair's kappa cannot be told.
+#: With fewer shared clusters the bias of a pair's kappa can't be estimated.
 LEAST_SHARED = 4
 #: The most weight that such pairs may have in an average with an interval.
 _MOST_FEW = 0.1

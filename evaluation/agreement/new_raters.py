@@ -33,13 +33,13 @@ NEW_RATERS = "for new raters too"
 LEAST_RATERS = 5
 #: More raters than this are left out in so many groups.
 MOST_GROUPS = 60
-#: More clusters than this are left out in so many groups: enough to tell a variance from.
+#: More clusters than this are left out in so many groups: enough to estimate a variance.
 MOST_CLUSTER_GROUPS = 200
 
 
 @dataclass(frozen=True)
 class RaterVariance:
-    """What a statistic varies over ``raters``; ``nan`` where they are too few to tell.
+    """How much a statistic varies over ``raters``; ``nan`` where they are too few to estimate that.
 
     ``raw`` is the jackknife's variance, ``noise`` the part of it that other instances alone would bring.
     """
