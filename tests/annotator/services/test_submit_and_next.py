@@ -335,4 +335,4 @@ def test_the_number_of_queries_of_submit_and_next_is_constant(size):
     ) as queries:
         turn(person, assignment)
     work = [q["sql"] for q in queries if not q["sql"].startswith(("SAVEPOINT", "RELEASE"))]
-    assert len(work) == 4, "\n".join(work)
+    assert len(work) == 3, "\n".join(work)
