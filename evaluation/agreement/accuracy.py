@@ -17,7 +17,7 @@ from evaluation.core.ratings_table import Codes, Ints, Ratings
 
 NO_GOLD = "without a correct label"
 NO_LABEL = "without a label"
-NOTHING = "no label has a correct one beside it"
+NOTHING = "no label can be compared with a correct one"
 NO_ANSWER = "ratings without an answer"
 
 

@@ -3,7 +3,7 @@
 Intervals are for the raters at hand and other instances. To speak of *new raters* of the same kind, the variance between
 raters is added. What the statistic is without each rater shows that variance and, on top of it, the noise of the ratings
 themselves, which the variance over instances counts already; adding the two (Owen's pigeonhole bootstrap does the
-same) makes intervals too wide. So the noise is taken off: each rater's deviation has a variance over
+same) makes intervals too wide. So the noise is subtracted: each rater's deviation has a variance over
 instances too, and that is the part of its square that other instances alone would bring.
 
     V = V_instances + max(0, (R - 1) / R sum_r (D_r^2 - Var_instances(D_r))),   D_r = theta_-r - mean of them

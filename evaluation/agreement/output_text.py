@@ -114,7 +114,7 @@ def _not_for_new(summary: AgreementSummary, additions: Additions) -> str:
     ]
     names += ["kappa of single pairs"] if summary.named else []
     names += ["accuracy"] if additions.accuracy is not None else []
-    return f"intervals for these raters all the same: {', '.join(names)}" if names else ""
+    return f"intervals for these raters only: {', '.join(names)}" if names else ""
 
 
 def _pairs(summary: AgreementSummary) -> str:

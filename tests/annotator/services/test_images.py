@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ from annotator.services.study_removal import study_delete, study_purge
 from tests.factories import make_study, make_user
 from tests.pictures import archive, picture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]
 ROW = {
     "question": "![A cat on a mat](cat.png)",
     "explanation": "It sits on a mat.",
@@ -37,16 +36,6 @@ ROW = {
     "follow_up": "Does it lie?",
     "formats": {"question": "image"},
 }
-
-
-@pytest.fixture(autouse=True)
-def _own_files(settings: Any, tmp_path: Path) -> None:
-    """A separate storage: sweeping removes files that this test's database doesn't know."""
-    own = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": tmp_path / "files"},
-    }
-    settings.STORAGES = settings.STORAGES | {"default": own}
 
 
 def with_images(**fields: Any) -> Study:
