@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -96,6 +97,20 @@ def test_a_small_file_of_a_huge_picture_is_refused_before_decoding(settings: Any
     settings.IMAGE_MAX_BYTES = 50
     with pytest.raises(ValidationError, match="is too large; expected at most"):
         images_add(study=make_study(), files=[("large.png", picture())])
+
+
+def test_a_damaged_zip_archive_is_refused_wherever_the_damage_is() -> None:
+    content = archive({f"{n}.png": picture() + b"a" * 500 for n in range(3)})
+    rng, refused = Random(1), 0
+    for _ in range(400):
+        damaged = bytearray(content)
+        for _ in range(3):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        try:
+            list(zip_images(io.BytesIO(damaged)))
+        except ValidationError:
+            refused += 1
+    assert refused > 200
 
 
 def test_files_that_systems_add_to_a_zip_archive_are_skipped(settings: Any) -> None:
