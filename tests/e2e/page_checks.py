@@ -29,7 +29,7 @@ UNTIDY = {
     "a missing value": re.compile(r"\b(None|nan)\b"),
 }
 
-#: The text of a page, one line a block. Code, keys, form entries and what participants or files wrote are left out.
+#: The text of a page, one line per block. Code, keys, form entries and what participants or files wrote are left out.
 TEXT = """
 () => {
     const left = "code, kbd, pre, textarea, select, .json, .fk-text:not(:has(*)), [dir=auto], script, style, svg, .material-symbols-outlined"

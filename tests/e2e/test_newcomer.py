@@ -5,7 +5,6 @@ It uses only what the pages offer. Every page on the way is checked with axe, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,14 +20,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("supervisor")]
 QUESTIONS = ("Can owls fly?", "Can ducks swim?", "Can bats see?")
 #: What a viewer may send: a copy of the study for themselves, exports and log-out.
 VIEWERS_FORMS = ("/duplicate/", "/exports/", "/logout/")
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    installation = Installation(tmp_path_factory.mktemp("make-run"))
-    installation.start()
-    yield installation
-    installation.stop()
 
 
 def csv(*, mistakes: bool) -> bytes:

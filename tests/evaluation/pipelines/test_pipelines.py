@@ -232,7 +232,7 @@ def test_every_shipped_recipe_is_valid() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "holds no rows"),
+        ("", "has no rows"),
         ("{}", "input: is missing"),
         ('{"question": "a?"}\n{"question": ', ":2: is not JSON"),
         ('{"question": "a?", "answer": "perhaps"}', "gold_label: 'perhaps' is neither"),
