@@ -21,6 +21,7 @@ from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
     run_budget_set,
     run_cancel,
+    run_deployment_confirm,
     run_pause,
     run_resume,
     run_retry_failed,
@@ -39,6 +40,7 @@ ACTIONS: dict[str, Any] = {
     "pause": run_pause,
     "resume": run_resume,
     "cancel": run_cancel,
+    "same-deployment": run_deployment_confirm,
     "retry": run_retry_failed,
 }
 
@@ -204,7 +206,8 @@ class RunEstimate(APIView):
 
 
 class RunAction(APIView):
-    """Start, pause, resume or cancel a run, or retry its failed calls."""
+    """Start, pause, resume or cancel a run, confirm that its endpoint's new address is the same deployment, or retry its
+    failed calls."""
 
     write_scope = "may_run"
 

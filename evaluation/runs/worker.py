@@ -177,6 +177,8 @@ class SliceWorker:
         """Add what was claimed to the requests to send; returns the time until which claiming again is pointless."""
         if got.state != Run.State.RUNNING:
             self.why = got.state
+        elif got.stale:  # the next slice makes a client for the endpoint as it is now
+            self.why = "time"
         self.allowed = got.allowed
         self.ready += got.ready
         self.claimed += len(got.ready)
