@@ -296,6 +296,12 @@ def _sources(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     return list(Call.objects.filter(pk__in=[hit.source for hit in hits]).values(*names)) if hits else []
 
 
+def given_up(*, run: Run, ready: Ready, rng: random.Random) -> list[Outcome]:
+    """The outcomes of a request whose reply nobody waits for any more, because its run was cancelled."""
+    error = ProviderError("cancelled", "The run was cancelled before the reply arrived.")
+    return _each(ready, [failed(run, ready, call, error, Decimal(0), 0.0, rng) for call in ready.calls])
+
+
 def unsent(ready: Ready) -> list[Outcome]:
     """The outcomes of requests that were claimed and never sent: pending again, at no cost."""
     return _each(
