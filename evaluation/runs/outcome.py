@@ -45,25 +45,42 @@ async def answered(
         log.exception("run %s: sending a request failed", run.pk)
         reply = ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500])
     seconds = time.perf_counter() - started
-    if len(ready.calls) == 1 or isinstance(reply, ProviderError):
+    try:
+        return _each(ready, _outcomes(run, endpoint, step, ready, reply, rng, seconds))
+    except Exception as error:
+        log.exception("run %s: the outcome of a request cannot be made", run.pk)
+        kept = reply if isinstance(reply, ChatReply) else reply.reply
+        unexpected = ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500], reply=kept)
+        cost = _cost_of_error(Prices.of(endpoint), ready, unexpected)
         return _each(
-            ready,
-            [
-                read_reply(
-                    run=run,
-                    endpoint=endpoint,
-                    step=step,
-                    ready=ready,
-                    reply=reply,
-                    rng=rng,
-                    call=call,
-                    seconds=seconds,
-                )
-                for call in ready.calls
-            ],
+            ready, [failed(run, ready, call, unexpected, cost, seconds, rng) for call in ready.calls]
         )
-    prices = Prices.of(endpoint)
-    return _each(ready, _read_together(run, step, ready, reply, prices, rng))
+
+
+def _outcomes(
+    run: Run,
+    endpoint: Endpoint,
+    step: Step,
+    ready: Ready,
+    reply: ChatReply | ProviderError,
+    rng: random.Random,
+    seconds: float,
+) -> list[Outcome]:
+    if len(ready.calls) > 1 and isinstance(reply, ChatReply):
+        return _read_together(run, step, ready, reply, Prices.of(endpoint), rng)
+    return [
+        read_reply(
+            run=run,
+            endpoint=endpoint,
+            step=step,
+            ready=ready,
+            reply=reply,
+            rng=rng,
+            call=call,
+            seconds=seconds,
+        )
+        for call in ready.calls
+    ]
 
 
 def read_reply(
