@@ -44,7 +44,28 @@ async def answered(
     except Exception as error:
         log.exception("run %s: sending a request failed", run.pk)
         reply = ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500])
-    seconds = time.perf_counter() - started
+    return reply_outcomes(
+        run=run,
+        endpoint=endpoint,
+        step=step,
+        ready=ready,
+        reply=reply,
+        rng=rng,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def reply_outcomes(
+    *,
+    run: Run,
+    endpoint: Endpoint,
+    step: Step,
+    ready: Ready,
+    reply: ChatReply | ProviderError,
+    rng: random.Random,
+    seconds: float = 0.0,
+) -> list[Outcome]:
+    """The outcomes of a request's calls, from its reply or its error. Never raises."""
     try:
         return _each(ready, _outcomes(run, endpoint, step, ready, reply, rng, seconds))
     except Exception as error:
