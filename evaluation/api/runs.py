@@ -83,6 +83,9 @@ class RunProgressSerializer(serializers.Serializer):
     from_cache = serializers.IntegerField()
     tied = serializers.IntegerField()
     flagged = serializers.IntegerField()
+    cut_off = serializers.IntegerField(
+        help_text="Calls whose server seems to have read only a part of the prompt."
+    )
     repeats = serializers.IntegerField()
     sent = serializers.IntegerField()
     spent = serializers.DecimalField(max_digits=14, decimal_places=8)

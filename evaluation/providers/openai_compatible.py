@@ -166,10 +166,18 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     if message.get("refusal"):
         raise ProviderError("refusal", str(message["refusal"])[:500], reply=reply)
     if not text.strip() and finish != "length":  # "length": all tokens went into the model's thinking
-        raise ProviderError("invalid_reply", "the reply has no text", reply=reply)
+        raise ProviderError("invalid_reply", _no_text(finish, message), reply=reply)
     listed = choice.get("logprobs")
     tokens = tokens_of(listed.get("content") if isinstance(listed, dict) else None, "token", "logprob")
     return replace(reply, text=text, finish=finish, reasoning=_reasoning(message), tokens=tokens)
+
+
+def _no_text(finish: str, message: dict[str, Any]) -> str:
+    """What is known about a reply without text, and what to do about it."""
+    said = f"the reply has no text (finish_reason: {finish or 'none'})"
+    if _reasoning(message):
+        said += ", only the model's reasoning. Allow more tokens (max_tokens), or turn the reasoning off"
+    return said
 
 
 def _reasoning(message: dict[str, Any]) -> str:
@@ -200,9 +208,12 @@ def read_error(base_url: str, status: int, body: dict[str, Any]) -> tuple[str, E
     code = error.get("code") if isinstance(error, dict) else None
     kind = _refined(kind_of_status(status), code, said)
     advice = _parameter_advice(said)
-    if status == 404 and "/v1" not in base_url:
+    if status == 404 and "try pulling it" in said:
+        advice += " Run `ollama pull` with the model's name on the server, or choose a model that it has, then resume."
+    elif status == 404 and "/v1" not in base_url:
         advice += " Does the base URL need /v1 at its end?"
-    return said[:350] + advice, kind
+    said = said[:350].rstrip()
+    return (said if not advice or not said or said.endswith((".", "!", "?")) else f"{said}.") + advice, kind
 
 
 def provider_error(error: Exception) -> ProviderError:

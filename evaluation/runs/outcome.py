@@ -13,11 +13,11 @@ from typing import Any
 from annotator.hit_types.base import FieldErrors, Unparsable
 from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
-from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
+from evaluation.providers.base import PERHAPS_PAID, ChatReply, ChatRequest, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
 from evaluation.runs.confidence import answer_confidence
 from evaluation.runs.repair import INCOMPLETE, joined_result
-from evaluation.runs.request import Prices, share_of
+from evaluation.runs.request import Prices, looks_cut_off, share_of
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
@@ -207,6 +207,7 @@ def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: De
     return Outcome(
         id=call.id,
         state=Call.State.DONE,
+        flags=_flags(ready.request, reply.tokens_in),
         reserved=ready.reserved[call.id],
         cost=cost,
         text=text,
@@ -221,10 +222,14 @@ def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: De
     )
 
 
+def _flags(request: ChatRequest, tokens_in: int | None) -> list[str]:
+    return ["prompt_cut_off"] if looks_cut_off(request, tokens_in) else []
+
+
 def parsed(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome:
     """Add the parsed text and the next stage's call to an outcome; raises ``Unparsable``, ``FieldErrors``."""
     if any(gives_orders(text) for text in step.texts(call)):
-        outcome.flags = ["injection"]
+        outcome.flags = [*outcome.flags, "injection"]
     found = joined_result(run=run, step=step, call=call, found=step.read(run, call, outcome.text))
     outcome.parsed = found
     lacking = step.lacking(run, call, found)
@@ -313,6 +318,7 @@ def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
     outcomes = []
     for hit in hits:
         outcome = Outcome(id=hit.call.id, state=Call.State.DONE, of_request=0, **sources[hit.source])
+        outcome.flags = _flags(hit.request, outcome.tokens_in)
         try:
             outcome = parsed(run, step, hit.call, outcome)
         except Exception as error:
