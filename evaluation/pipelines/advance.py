@@ -10,7 +10,7 @@ from annotator.core.errors import Conflict
 from annotator.hit_types.base import JSON
 from annotator.models import Study
 from annotator.services.imports.faults import ImportRefused
-from evaluation.models import Pipeline, Report, Run
+from evaluation.models import Call, Pipeline, Report, Run
 from evaluation.pipelines.carry_out import (
     step_advance,
     step_report,
@@ -29,7 +29,7 @@ from evaluation.pipelines.training import (
     tunings_retry,
 )
 from evaluation.runs.endpoint_settings import has_moved
-from evaluation.runs.lifecycle import deployment_confirm, run_cancel, run_resume, run_start
+from evaluation.runs.lifecycle import deployment_confirm, run_cancel, run_resume, run_retry_failed, run_start
 from evaluation.runs.wake import pipeline_wake
 
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
@@ -91,13 +91,17 @@ def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
 
 
 def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
-    """Resume a paused pipeline: continue the paused run, or create a new one if that was cancelled or failed."""
+    """Resume a paused pipeline: continue the paused run, send the calls of one without any success again, or create a new
+    one if that was cancelled or failed."""
     with transaction.atomic():
         row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
         if row.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
             raise Conflict(f"{row} is {row.get_state_display()}.")
         for run in row.runs.filter(state=Run.State.PAUSED):
             run_resume(run=run)
+        for run in row.runs.filter(state=Run.State.INCOMPLETE):
+            if not run.calls.filter(state=Call.State.DONE).exists():
+                run_retry_failed(run=run)
         row.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED]).update(pipeline=None)
         tunings_retry(pipeline=row)
         row.state, row.reason = Pipeline.State.RUNNING, ""

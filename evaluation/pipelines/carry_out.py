@@ -87,12 +87,28 @@ def step_advance(pipeline: Pipeline, step: JSON) -> JSON | None:
         pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
         return None
     numbers = _numbers(run)
+    if _nothing_done(pipeline, step, run, numbers):
+        return None
     if step["kind"] == "simulate" and run.model in models_studied(pipeline):
         numbers["note"] = SAME_MODEL
     if step["kind"] == "reward":
         bins = int(step_options(pipeline, step).get("bins", PAPER_BINS))
         numbers |= rewards_keep(pipeline=pipeline, step=step["name"], run=run, bins=bins)
     return numbers
+
+
+def _nothing_done(pipeline: Pipeline, step: JSON, run: Run, numbers: JSON) -> bool:
+    """Pause the pipeline if every call of a step has failed: later steps would have nothing to work on."""
+    if numbers["done"] or not numbers["calls"]:
+        return False
+    failed = run.calls.exclude(error="").order_by("pk").first()
+    said = f" The first one: {failed.error[:500]}" if failed is not None else ""
+    pipeline.state = Pipeline.State.PAUSED
+    pipeline.reason = (
+        f"{step['name']}: no call of run {run.pk} succeeded. {run.reason}{said} Fix the cause and resume the pipeline: the "
+        "calls are then sent again."
+    )[:2000]
+    return True
 
 
 def _simulators(pipeline: Pipeline) -> list[ModelAtEndpoint]:
@@ -118,6 +134,8 @@ def _simulated(pipeline: Pipeline, step: JSON, named: list[ModelAtEndpoint]) -> 
                 numbers.append({"calls": 0})
         elif run.state in (Run.State.DONE, Run.State.INCOMPLETE):
             numbers.append(_numbers(run))
+            if _nothing_done(pipeline, step, run, numbers[-1]):
+                return None
         elif run.state not in _LIVE:
             pipeline.state = Pipeline.State.PAUSED
             said = f"run {run.pk} is {run.get_state_display()}: {run.reason}"

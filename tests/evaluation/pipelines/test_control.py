@@ -122,6 +122,23 @@ def test_a_simulator_that_is_the_model_under_study_is_pointed_out(scripted: Scri
     assert pipeline.results["simulators"]["note"] == "a simulator is the model that is studied"
 
 
+def test_a_pipeline_stops_at_a_step_in_which_no_call_succeeded_and_sends_them_again_when_resumed(
+    scripted: ScriptedProcess,
+) -> None:
+    endpoint = make_endpoint(scripted, model="scripted?refuse=owl&code=bad_request")
+    pipeline = carry(small(endpoint))
+    assert (pipeline.state, pipeline.step, pipeline.runs.count()) == ("paused", 0, 1)
+    assert pipeline.reason.startswith("explain: no call of run")
+    assert (
+        "3 calls failed: bad_request 3. The first one: HTTP 400: This prompt is not accepted."
+        in pipeline.reason
+    )
+    Run.objects.update(model="scripted")
+    pipeline = carry(pipeline_resume(pipeline=pipeline))
+    assert pipeline.runs.order_by("pk")[0].calls.filter(state="done").count() == 3
+    assert pipeline.step >= 1
+
+
 def test_a_later_step_does_not_ask_the_same_model_at_another_address_unless_somebody_confirms_it(
     scripted: ScriptedProcess, settings: Any, client: Client
 ) -> None:
