@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import IO
 from xml.etree.ElementTree import Element, ParseError
@@ -18,6 +19,10 @@ from defusedxml import ElementTree as defused
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _CELL = re.compile(r"([A-Z]{1,3})([0-9]+)")
+#: What ``zipfile`` and the XML parser raise on a damaged, encrypted or unsupported archive.
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, IndexError, ValueError, RuntimeError, ParseError,
+)  # fmt: skip
 
 
 class UnreadableSheet(ValueError):
@@ -42,7 +47,9 @@ def sheet_rows(file: IO[bytes], *, most_bytes: int) -> Iterator[list[str]]:
         raise UnreadableSheet(
             "contains a document type declaration, which Excel workbooks don't have"
         ) from None
-    except (zipfile.BadZipFile, KeyError, ParseError, IndexError, EOFError, NotImplementedError):
+    except UnreadableSheet:
+        raise
+    except _DAMAGED:
         raise UnreadableSheet("is not a readable Excel workbook") from None
 
 
@@ -52,7 +59,9 @@ def _parsed(book: zipfile.ZipFile, name: str) -> Element:
 
 def _first_sheet(book: zipfile.ZipFile) -> str:
     """The name of the file of the first sheet in the workbook's own order."""
-    first = next(_parsed(book, "xl/workbook.xml").iter(f"{_MAIN}sheet"))
+    first = next(_parsed(book, "xl/workbook.xml").iter(f"{_MAIN}sheet"), None)
+    if first is None:
+        raise UnreadableSheet("has no sheet")
     wanted = first.get(f"{_RELATIONS}id")
     for relation in _parsed(book, "xl/_rels/workbook.xml.rels"):
         if relation.get("Id") == wanted:

@@ -63,7 +63,7 @@ class KappaJackknife:
 
         ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
         Fisher's scale, the bias taken off and the estimate held in any case. There is none where more than a tenth
-        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias cannot be told. With
+        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated. With
         ``new_raters`` it is for other raters too.
         """
         if not estimate.defined:

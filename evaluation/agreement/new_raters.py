@@ -55,7 +55,7 @@ class RaterVariance:
     @property
     def none(self) -> str:
         """Why there is no interval for new raters."""
-        return f"none: {self.raters} raters are too few to speak of new ones"
+        return f"none: {self.raters} raters are too few to generalise to new ones"
 
     def added_to(self, variance: float, degrees_of_freedom: int) -> tuple[float, int]:
         """Variance and degrees of freedom for new raters, from those over instances.

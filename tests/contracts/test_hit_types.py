@@ -175,7 +175,7 @@ def test_no_stage_contains_what_a_later_one_adds(kind: HitType) -> None:
                 known = {block.name for earlier in stages[: number + 1] for block in earlier.blocks}
                 for later in stages[number + 1 :]:
                     for block in later.blocks:
-                        # Points are taken from an explanation that is in view: they bring nothing new.
+                        # Points repeat parts of an explanation that is shown: they add nothing new.
                         if block.name not in known and block.group != "points":
                             for text in (block.text, *block.items):
                                 assert not text or text not in now, (stage.name, block.name)

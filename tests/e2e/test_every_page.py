@@ -89,7 +89,7 @@ def is_page(page: Page, url: str) -> bool:
 
 
 @pytest.mark.parametrize("name", every_name())
-def test_nothing_is_found_in_light_or_dark(
+def test_pages_have_no_faults_in_light_or_dark(
     name: str, world: World, address: str, visitors: dict[str, Page]
 ) -> None:
     for who, path in addresses(name, world):

@@ -48,7 +48,7 @@ class Researcher:
 
     def __init__(self, page: Page, base: str) -> None:
         self.page, self.base = page, base
-        page.set_default_timeout(120_000)  # milliseconds: a busy machine takes its time
+        page.set_default_timeout(120_000)  # milliseconds; a busy machine is slow
 
     def log_in(self, name: str) -> None:
         self.page.goto(f"{self.base}/admin/")
@@ -290,7 +290,7 @@ def sees_what_a_viewer_may(viewer: Researcher) -> None:
             links = page.evaluate("[...document.querySelectorAll('main a[href]')].map(one => one.href)")
             seen |= {link.partition("#")[0] for link in links if link.startswith(viewer.base)}
     refused = [link for link in sorted(seen) if page.request.get(link).status >= 400]
-    assert refused == [], "links that lead nowhere for a viewer"
+    assert refused == [], "links that fail for a viewer"
     assert len(seen) > 40
     for closed in ("import/", "do/close/", "remove/", "payments/bonus/1/", "items/1/withdraw/"):
         assert page.request.get(f"{study}/{closed}").status == 404, closed

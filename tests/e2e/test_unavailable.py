@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 
 class Proxy:
-    """Passes requests on, or replies with ``status`` as a proxy does that reaches no server."""
+    """Passes requests on, or replies with ``status``, as a proxy does when no server responds."""
 
     def __init__(self, target: str) -> None:
         self.status = 0

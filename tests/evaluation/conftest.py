@@ -26,5 +26,5 @@ def scripted(scripted_process: ScriptedProcess) -> ScriptedProcess:
 
 @pytest.fixture
 def scripted_allowed(scripted: ScriptedProcess, settings: Any) -> None:
-    """The scripted provider is a host that may be asked."""
+    """Allow requests to the scripted provider."""
     settings.LLM_ALLOWED_HOSTS = [scripted.host]

@@ -26,11 +26,11 @@ from evaluation.pipelines.control import (
 from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.plan import pipeline_plan
 from evaluation.runs.inline import run_inline
-from tests.evaluation.run_factories import make_endpoint
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 RECIPE: dict[str, Any] = {
     "name": "small",
     "title": "Small",
@@ -74,7 +74,7 @@ def small(endpoint: Endpoint, *, by: User | None = None, **whole: Any) -> Pipeli
 
 
 def carry(pipeline: Pipeline) -> Pipeline:
-    """Carry a pipeline out in this process until it waits for nobody."""
+    """Run a pipeline in this process until it is done or waits for a person."""
     for _ in range(50):
         state = pipeline_advance(pipeline_pk=pipeline.pk)
         if state != "waiting":
@@ -117,7 +117,7 @@ def test_each_model_is_asked_at_its_own_endpoint_and_several_simulators_judge(
     assert Judgment.objects.values("rater").distinct().count() == 2
 
 
-def test_a_simulator_that_is_the_model_under_study_is_pointed_out(scripted: ScriptedProcess) -> None:
+def test_a_simulator_that_is_the_model_under_study_is_flagged(scripted: ScriptedProcess) -> None:
     pipeline = carry(small(make_endpoint(scripted)))
     assert pipeline.results["simulators"]["note"] == "a simulator is the model that is studied"
 

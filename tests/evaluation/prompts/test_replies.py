@@ -1,4 +1,4 @@
-"""The readers of generated material, on the forms that real models give."""
+"""The readers of generated material, on replies in the forms that real models use."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_without_a_simulator_there_is_no_prediction_powered_section():
     assert not [s for s in computed(small_study()).content["sections"] if s["id"] == "prediction-powered"]
 
 
-def test_items_that_differ_lead_to_their_pages():
+def test_items_that_differ_link_to_their_pages():
     study = small_study(simulator=True)
     report = stored(study)
     table = table_of(report.content, "calibration-items-1")

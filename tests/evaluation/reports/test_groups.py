@@ -284,7 +284,7 @@ def test_soft_labels_and_entropy_of_each_unit() -> None:
     assert "entropy of 0.667 bits on average (3 units" in prose[0]
 
 
-def test_attributes_that_are_not_there_are_refused_with_those_that_are(study: Study) -> None:
+def test_an_unknown_attribute_is_refused_with_a_list_of_the_known_ones(study: Study) -> None:
     with pytest.raises(ValueError, match=r"the attributes are 'condition', 'kind', .*'rater:age'"):
         computed(study, by="colour")
     with pytest.raises(ValueError, match="no 'kind' is 'soft'; there are 'easy', 'hard'"):
@@ -305,7 +305,7 @@ def test_the_inputs_hash_covers_the_groups(study: Study) -> None:
     assert computed(study, by="kind").inputs_hash != before
 
 
-def test_the_metrics_command_gives_what_there_is() -> None:
+def test_the_metrics_command_prints_agreement_where_a_type_has_no_metrics() -> None:
     study = make_study(hit_type="external_labels", slug="plain")
     columns = JudgmentColumns("q", (ValueColumn("score"),), "who")
     judgments_import(study=study, file=io.BytesIO(TEXT.encode()), name="j.csv", columns=columns)

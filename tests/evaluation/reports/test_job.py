@@ -1,4 +1,4 @@
-"""The job behind a report: once, again, killed midway, failed, lost."""
+"""The job that computes a report: run once, run twice, killed midway, failed, lost."""
 
 import threading
 from datetime import timedelta
@@ -23,7 +23,7 @@ def sent(monkeypatch) -> list[int]:
 
 
 @pytest.mark.django_db
-def test_called_twice_the_second_changes_nothing():
+def test_computing_a_report_twice_changes_nothing():
     report = stored(small_study())
     before = Report.objects.values().get(pk=report.pk)
     files = list(report.files.values_list("pk", flat=True))
@@ -33,11 +33,11 @@ def test_called_twice_the_second_changes_nothing():
 
 
 @pytest.mark.django_db
-def test_killed_midway_it_is_computed_again(monkeypatch):
+def test_a_report_whose_worker_was_killed_is_computed_again(monkeypatch):
     report = report_create(study=small_study(), choices={"replicates": 0})
 
     class Killed(BaseException):
-        """As SIGKILL does, it runs no handler of ours."""
+        """Like SIGKILL, it is caught by no handler."""
 
     def dies(**_: object) -> None:
         raise Killed
@@ -61,7 +61,7 @@ def test_a_failure_is_kept_with_its_reason(monkeypatch):
     assert report_compute(report_pk=report.pk)
     report.refresh_from_db()
     assert (report.state, report.error) == ("failed", "division by zero")
-    assert report_compute(report_pk=report.pk) is False  # a failure is not tried again by itself
+    assert report_compute(report_pk=report.pk) is False  # a failed report is not retried automatically
 
 
 @pytest.mark.django_db(transaction=True)
@@ -95,7 +95,7 @@ def test_two_workers_do_not_compute_one_report(monkeypatch, sent):
 
 
 @pytest.mark.django_db
-def test_the_sweeper_finds_what_was_lost(sent):
+def test_the_sweeper_queues_reports_that_were_lost(sent):
     study = small_study()
     fresh, queued, running, done = (report_create(study=study) for _ in range(4))
     long_ago = timezone.now() - timedelta(hours=1)
@@ -109,7 +109,7 @@ def test_the_sweeper_finds_what_was_lost(sent):
 
 
 @pytest.mark.django_db
-def test_without_redis_a_report_is_kept_and_waits(monkeypatch, django_capture_on_commit_callbacks):
+def test_without_redis_a_requested_report_waits(monkeypatch, django_capture_on_commit_callbacks):
     def unavailable(*_: object, **__: object) -> None:
         raise OSError("no Redis")
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from annotator.models import Judgment
 from evaluation.models import Batch, Endpoint
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.images import chat_body
 from evaluation.providers.openai_compatible import OpenAICompatible
 from evaluation.runs.batch import batch_work
-from evaluation.runs.claim import claim
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_resume
-from evaluation.runs.registry import step_get
 from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
+    claim_as,
     make_endpoint,
     make_material,
     make_run,
@@ -26,7 +24,7 @@ from tests.evaluation.run_factories import (
 )
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def test_a_batch_with_shuffled_missing_and_duplicate_replies_is_completed(scripted: ScriptedProcess) -> None:
@@ -53,7 +51,7 @@ def test_a_batch_whose_sender_died_is_sent_again_and_may_have_been_paid(
     endpoint = make_endpoint(scripted)
     run = make_run(endpoint, make_material(3), mode="batch")
     Batch.objects.create(run=run, token="file:dead")
-    claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="file:dead", want=10, in_a_file=True)
+    claim_as("file:dead", run, want=10, in_a_file=True)
     assert states(run) == {"in_flight": 3}
     run_inline(run=run, seconds=20)
     run.refresh_from_db()

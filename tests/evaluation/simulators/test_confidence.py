@@ -14,11 +14,11 @@ from evaluation.models import Run
 from evaluation.reports.plots import draw
 from evaluation.runs.confidence import answer_confidence
 from tests.evaluation.reports.studies import cells_of, computed, small_study
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def test_log_probabilities_give_each_label_a_confidence(scripted: ScriptedProcess) -> None:
@@ -75,7 +75,7 @@ def test_the_confidence_of_several_samples_is_the_share_that_agrees(scripted: Sc
     assert found, "all samples agreed: choose another seed"
 
 
-def test_a_report_says_what_the_confidence_is_worth(scripted: ScriptedProcess) -> None:
+def test_a_report_compares_confidence_with_peoples_majority(scripted: ScriptedProcess) -> None:
     study = small_study(simulator=True)
     sure = {"xa1": 0.9, "xa2": 0.9, "ya1": 0.6, "xb1": 0.6, "yb1": 0.8}
     for key, confidence in sure.items():

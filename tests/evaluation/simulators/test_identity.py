@@ -12,10 +12,10 @@ from annotator.models import Judgment, Rater
 from evaluation.models import Endpoint, Run
 from evaluation.runs.create import NothingToAsk
 from evaluation.runs.lifecycle import run_resume
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,12 @@ from annotator.services.images import images_add
 from annotator.services.imports.material_import import material_import
 from evaluation.simulators.prompt_check import prompt_problems
 from tests.annotator.services.test_images import ROW
-from tests.evaluation.run_factories import make_endpoint, make_run, work
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study, make_user
 from tests.pictures import picture
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 API_PATHS = {"openai": "/v1", "anthropic": "/anthropic/v1", "gemini": "/gemini/v1beta"}
 
 

@@ -349,7 +349,7 @@ def test_viewers_see_no_form_that_they_may_not_send():
             assert client.get(address).content.decode().count('method="post"') == forms, (role, address)
 
 
-def test_agreement_leads_to_the_items_that_raters_disagree_on():
+def test_agreement_links_to_the_items_that_raters_disagree_on():
     study = small_study()
     report = stored(study)
     client = client_of(study)
