@@ -102,7 +102,7 @@ def _nothing_done(pipeline: Pipeline, step: JSON, run: Run, numbers: JSON) -> bo
     if numbers["done"] or not numbers["calls"]:
         return False
     failed = run.calls.exclude(error="").order_by("pk").first()
-    said = f" The first one: {failed.error[:500]}" if failed is not None else ""
+    said = f" The first one: {failed.error[:500].rstrip(' .')}." if failed is not None else ""
     pipeline.state = Pipeline.State.PAUSED
     pipeline.reason = (
         f"{step['name']}: no call of run {run.pk} succeeded. {run.reason}{said} Fix the cause and resume the pipeline: the "
