@@ -21,6 +21,7 @@ from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
     run_budget_set,
     run_cancel,
+    run_deployment_confirm,
     run_pause,
     run_resume,
     run_retry_failed,
@@ -39,6 +40,7 @@ ACTIONS: dict[str, Any] = {
     "pause": run_pause,
     "resume": run_resume,
     "cancel": run_cancel,
+    "same-deployment": run_deployment_confirm,
     "retry": run_retry_failed,
 }
 
@@ -81,6 +83,9 @@ class RunProgressSerializer(serializers.Serializer):
     from_cache = serializers.IntegerField()
     tied = serializers.IntegerField()
     flagged = serializers.IntegerField()
+    cut_off = serializers.IntegerField(
+        help_text="Calls whose server seems to have read only a part of the prompt."
+    )
     repeats = serializers.IntegerField()
     sent = serializers.IntegerField()
     spent = serializers.DecimalField(max_digits=14, decimal_places=8)
@@ -204,7 +209,8 @@ class RunEstimate(APIView):
 
 
 class RunAction(APIView):
-    """Start, pause, resume or cancel a run, or retry its failed calls."""
+    """Start, pause, resume or cancel a run, confirm that its endpoint's new address is the same deployment, or retry its
+    failed calls."""
 
     write_scope = "may_run"
 

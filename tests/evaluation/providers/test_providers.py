@@ -19,7 +19,7 @@ from evaluation.providers.hosts import (
     origin_of,
     resolve,
 )
-from evaluation.providers.openai_compatible import OpenAICompatible
+from evaluation.providers.openai_compatible import OpenAICompatible, read_error
 from evaluation.providers.rest import Access
 from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
 from evaluation.providers.scripted.options import FAULTS
@@ -256,6 +256,22 @@ def test_a_base_url_without_v1_is_explained(scripted: ScriptedProcess) -> None:
     with pytest.raises(ProviderError, match="Does the base URL need /v1 at its end") as caught:
         ask(scripted, chat("scripted"), path="")
     assert caught.value.kind == "not_found"
+
+
+def test_a_server_without_json_schemas_is_explained_whatever_its_status() -> None:
+    said = (
+        "1 validation error:\\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be"
+        " 'text' or 'json_object'\", 'input': 'json_schema'}"
+    )
+    body = {"error": {"message": said, "type": "internal_server_error", "param": None, "code": None}}
+    message, kind = read_error("http://127.0.0.1:8000/v1", 500, body)
+    assert kind == "bad_request"
+    assert message.endswith("Clear *structured* in the endpoint's settings, and start a new run.")
+
+
+def test_the_detail_of_an_error_is_its_message() -> None:
+    message, kind = read_error("http://127.0.0.1:8000", 404, {"detail": "Not Found"})
+    assert (message, kind) == ("Not Found. Does the base URL need /v1 at its end?", "not_found")
 
 
 @pytest.mark.parametrize("url", ["http://llm.example:8000/v1", "https://10.0.0.7/v1"])

@@ -29,7 +29,7 @@ pytestmark = SCRIPTED_MARKS
 def test_a_run_completes_with_every_kind_of_bad_reply(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, timeout_seconds=0.5, concurrency=16)
     kinds = ",".join(sorted(set(KINDS) - {"gzip_bomb"}))
-    model = f"scripted?faults=.5&kinds={kinds}&seed=3"
+    model = f"scripted?faults=.5&kinds={kinds}"
     run = make_run(endpoint, make_material(40), model=model, max_attempts=40, max_unparsable=40)
     work(run)
     assert (run.state, states(run)) == ("done", {"done": 40})
@@ -73,6 +73,22 @@ def test_an_exception_while_reading_is_the_outcome_of_that_call_only(
     assert (call.error_kind, call.errors) == ("unexpected", ["unexpected", "unexpected"])
     assert call.text
     assert call.cost > 0
+
+
+def test_an_exception_outside_the_parser_is_the_outcome_of_that_call_too(
+    scripted: ScriptedProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(text: str, tokens: Any) -> float:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr("evaluation.runs.outcome.answer_confidence", broken)
+    run = make_run(make_endpoint(scripted), make_material(2), max_attempts=1)
+    work(run)
+    assert states(run) == {"failed": 2}
+    assert {(call.error_kind, call.error) for call in run.calls.all()} == {
+        ("unexpected", "OverflowError: too large")
+    }
+    assert all(call.reply["choices"] and call.cost > 0 for call in run.calls.all()), "it was paid for"
 
 
 def test_a_row_that_cannot_be_stored_does_not_affect_other_rows(scripted: ScriptedProcess) -> None:

@@ -59,6 +59,24 @@ def test_a_run_can_be_paused_resumed_and_cancelled(scripted: ScriptedProcess) ->
         run_resume(run=run)
 
 
+def test_a_cancelled_run_frees_its_worker_from_replies_that_do_not_come(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted, concurrency=2, timeout_seconds=3600), make_material(6))
+    scripted.hold(after=1)
+    worker = threading.Thread(target=work_and_close, args=(run.pk,), daemon=True)
+    worker.start()
+    try:
+        wait_for(lambda: scripted.stats()["requests"] >= 3)
+        run_cancel(run=run)
+        worker.join(300)
+        assert not worker.is_alive()
+    finally:
+        scripted.release()
+    run.refresh_from_db()
+    assert (run.state, states(run)["in_flight"], states(run)["done"]) == ("cancelled", 0, 1)
+    assert (run.reserved_cost, run.lost_cost > 0) == (0, True)
+    assert run.calls.filter(error_kind="cancelled").count() == 2
+
+
 def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, concurrency=8)
     run = make_run(endpoint, make_material(80), workers=2)
