@@ -43,10 +43,6 @@ BENCHMARKS = {
     "llm-recipes": Benchmark(
         "benchmarks.llm.recipes", "every recipe end to end on the public data in FOLDER", servers=True
     ),
-    "ordeal": Benchmark(
-        "benchmarks.ordeal.run",
-        "a stress test: many annotators while every process is killed again and again",
-    ),
     "parts": Benchmark(
         "benchmarks.core_loop.parts", "what each optimisation of the core loop saves", servers=True
     ),
@@ -55,6 +51,9 @@ BENCHMARKS = {
         "benchmarks.researcher_pages.run",
         "queries and server time of each page of a study with a million judgments",
         servers=True,
+    ),
+    "soak": Benchmark(
+        "benchmarks.soak.run", "many annotators while every process is killed again and again, with ledgers"
     ),
     "start": Benchmark("benchmarks.start.run", "`make run` again: to its first page, and memory at rest"),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
@@ -83,7 +82,7 @@ def main() -> int:
     benchmark = BENCHMARKS.get(name)
     if benchmark is None:
         print('Choose one: make bench ARGS="NAME OPTION ...". NAME is one of')
-        print("\n".join(f"  {name:<12} {one.about}" for name, one in BENCHMARKS.items()))
+        print("\n".join(f"  {name:<16} {one.about}" for name, one in BENCHMARKS.items()))
         return 2 if name else 0
     if benchmark.servers and "DATABASE_URL" not in os.environ:
         return run_with_servers(benchmark, options)

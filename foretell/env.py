@@ -104,7 +104,9 @@ JOINS_PER_ACCOUNT = number("JOINS_PER_ACCOUNT", 50, least=1)
 HOST = text("HOST", "127.0.0.1")
 PORT = number("PORT", 8000, least=1)
 WEB_WORKERS = number("WEB_WORKERS", 2, least=1)
-WEB_THREADS = number("WEB_THREADS", 8, least=1)
+# A request is mostly Python, and one thread of a process runs Python at a time: under full load, 8 threads answer fewer
+# requests than 4. More help only where requests wait, such as for slow uploads without a proxy that buffers them.
+WEB_THREADS = number("WEB_THREADS", 4, least=1)
 WORKER_CONCURRENCY = number("WORKER_CONCURRENCY", 2, least=1)
 #: Queues of short periodic tasks, which annotators depend on, and of jobs that may take minutes.
 SHORT_QUEUE, LONG_QUEUE = "celery", "long"

@@ -40,12 +40,18 @@ def is_too_complex(error: BaseException | None) -> bool:
 
 
 def has_nul(error: BaseException) -> bool:
-    """Whether a text that was sent contains a NUL character, which Postgres can't store."""
+    """Whether a text that was sent contains a NUL character, which Postgres can't store.
+
+    Told by the message, because psycopg raises plain ``ValueError`` and ``DataError``; a test sends such texts.
+    """
     return isinstance(error, ValueError | DataError) and "NUL (0x00)" in str(error)
 
 
 def has_endless_number(error: BaseException) -> bool:
-    """Whether a whole number that was sent, such as one in JSON, has more digits than Python converts (4,300)."""
+    """Whether a whole number that was sent, such as one in JSON, has more digits than Python converts (4,300).
+
+    Told by the message, because Python raises a plain ``ValueError``; a test sends such a number.
+    """
     return isinstance(error, ValueError) and "integer string conversion" in str(error)
 
 

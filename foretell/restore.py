@@ -13,6 +13,7 @@ from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
 
 from annotator.services.erasure import FOLDER as TOMBSTONES
@@ -119,20 +120,25 @@ def _migrate_to(recorded: list[list[str]]) -> None:
     """Create the tables as they were when the backup was made."""
     executor = MigrationExecutor(connection)
     applied = {(app, name) for app, name in recorded}
-    graph = executor.loader.graph
-    replaced = {
-        old for migration in graph.nodes.values() for old in (migration.replaces if migration else ())
-    }
-    if unknown := sorted(applied - set(graph.nodes) - replaced):
+    squashed = executor.loader.replacements
+    known = {*executor.loader.disk_migrations, *(old for one in squashed.values() for old in one.replaces)}
+    if unknown := sorted(applied - known):
         raise BackupError(
             f"The backup has migrations that this version doesn't know ({'.'.join(unknown[0])}). Restore it with the "
             "version of Foretell that made it, or a later one."
         )
-    known = applied & set(graph.nodes)
+    if not all(applied.issuperset(one.replaces) for one in squashed.values()):
+        # The backup is older than a squashed migration, so its tables are created one migration after the other.
+        executor.loader = MigrationLoader(connection, replace_migrations=False)
+        applied -= set(squashed)
+    graph = executor.loader.graph
+    reached = applied & set(graph.nodes)
     leaves = [
         node
-        for node in known
-        if not any(child.key in known and child.key[0] == node[0] for child in graph.node_map[node].children)
+        for node in reached
+        if not any(
+            child.key in reached and child.key[0] == node[0] for child in graph.node_map[node].children
+        )
     ]
     executor.migrate(sorted(leaves))
 

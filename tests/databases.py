@@ -38,3 +38,21 @@ def _drop(server: psycopg.Connection[Any], name: str) -> None:
         [name],
     )
     server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
+
+
+#: Everything that migrations make, one row each: columns with type and default, constraints, indexes, triggers, functions.
+_SCHEMA = """
+SELECT concat_ws(' ', 'column', table_name, column_name, data_type, character_maximum_length, numeric_precision, numeric_scale,
+    is_nullable, is_identity, column_default) FROM information_schema.columns WHERE table_schema = 'public'
+UNION SELECT concat_ws(' ', 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid))
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+UNION SELECT concat_ws(' ', 'index', indexdef) FROM pg_indexes WHERE schemaname = 'public'
+UNION SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(oid)) FROM pg_trigger WHERE NOT tgisinternal
+UNION SELECT concat_ws(' ', 'function', pg_get_functiondef(oid)) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+"""
+
+
+def schema(url: str) -> set[str]:
+    """A line for everything that the migrations of a database have made, but its rows."""
+    with psycopg.connect(url) as database:
+        return {line for (line,) in database.execute(_SCHEMA)}

@@ -23,7 +23,7 @@ CLIENT_ID, SECRET = "foretell-test", "a-secret-of-the-test"
 
 @dataclass
 class Provider:
-    """What the provider says about whoever logs in, and what it has handed out."""
+    """The claims about the user who logs in, and the codes and tokens that were issued."""
 
     url: str = ""
     claims: dict[str, Any] = field(default_factory=dict)

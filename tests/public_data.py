@@ -69,7 +69,7 @@ def _rationales(folder: Path, rng: random.Random) -> None:
     """
     rows = []
     for system, (useful, not_useful, unsure, right_before, right_after) in SYSTEMS.items():
-        # useful: wrong -> right; unsure: right -> right; the rest of the right befores are right -> wrong.
+        # useful: wrong -> right; unsure: right -> right; the others that were right before are right -> wrong.
         assert useful + unsure == right_after
         lost = right_before - unsure
         kinds = [(False, True)] * useful + [(True, True)] * unsure
@@ -111,7 +111,7 @@ def _generated(folder: Path) -> None:
         if index < 49:
             text = starter
         elif index < 49 + 113:
-            text = f"Follow-up {index + len(names)} of {starter}"  # what comes again a round later
+            text = f"Follow-up {index + len(names)} of {starter}"  # repeated one round later
         found[starter].append([text, str(index % 2 == 0), kind])
     for number, answer in enumerate(odd):
         found[names[number]].append([f"Odd {number}?", answer, "rephrase"])

@@ -30,8 +30,6 @@ def problem(error: Exception, context: dict[str, Any]) -> Response | None:
         return Response({"errors": errors}, status=status.HTTP_400_BAD_REQUEST)
     if isinstance(error, RequestDataTooBig):
         return Response({"detail": str(error)}, status=status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
-    if isinstance(error, RecursionError) and "JSON" in str(error):
-        return Response({"detail": "The JSON is nested too deeply."}, status=status.HTTP_400_BAD_REQUEST)
     if isinstance(error, SuspiciousOperation):
         return Response({"detail": "Bad request."}, status=status.HTTP_400_BAD_REQUEST)
     if isinstance(error, Refused | Conflict):

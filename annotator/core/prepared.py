@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import django
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Model, QuerySet
@@ -88,6 +88,18 @@ class Prepared(Generic[M]):
         """The row for these values, or None."""
         if not is_known():
             return self.make(*values).first()
+        unchecked = connection.connection is not None and not connection.health_check_done  # type: ignore[attr-defined]
+        # Django would send a statement of its own to see whether the connection still works. This one shows it as well.
+        connection.health_check_done = True  # type: ignore[attr-defined]
+        try:
+            return self._first(values)
+        except (InterfaceError, OperationalError):
+            if not unchecked or connection.is_usable():
+                raise
+            connection.close()
+            return self._first(values)
+
+    def _first(self, values: Sequence[Any]) -> M | None:
         sql, slots, read = self._compiled
         with prepared_cursor() as cursor:
             cursor.execute(sql, [values[at] if given else at for given, at in slots])

@@ -26,7 +26,7 @@ def save_checked(save: Callable[[], T]) -> T:
     """Store a row through its service, in a transaction of its own.
 
     If a constraint refuses the row, somebody has stored a conflicting one since the service checked it. The service then
-    runs once more: it finds that row now and says with a ``ValidationError`` what is wrong.
+    runs once more, finds that row, and raises a ``ValidationError`` that says what is wrong.
     """
     try:
         with transaction.atomic():
@@ -54,7 +54,7 @@ class ShowsServiceErrors:
         return super().changeform_view(request, *args, **kwargs)  # type: ignore[misc]
 
     def with_service_error(self, request: HttpRequest, form: Any) -> Any:
-        """The form class itself, or one whose forms show what the service said when it was to save this request."""
+        """The form class itself, or one whose forms show the error that the service raised for this request."""
         error = getattr(request, "service_error", None)
         return type(form.__name__, (_WithServiceError, form), {"service_error": error}) if error else form
 
@@ -63,11 +63,11 @@ class ShowsServiceErrors:
 
 
 class _WithServiceError:
-    """A form that isn't valid: it shows what the service said when the same values were saved."""
+    """A form that isn't valid: it shows the error that the service raised for the same values."""
 
     service_error: ValidationError
 
     def full_clean(self: Any) -> None:
         super().full_clean()  # type: ignore[misc]
-        if not self._errors:
+        if not self.errors:
             errors_add(self, self.service_error)

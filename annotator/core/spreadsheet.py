@@ -15,6 +15,8 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml import ElementTree as defused
 
+from annotator.core.archives import ARCHIVE_ERRORS
+
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _CELL = re.compile(r"([A-Z]{1,3})([0-9]+)")
@@ -42,7 +44,9 @@ def sheet_rows(file: IO[bytes], *, most_bytes: int) -> Iterator[list[str]]:
         raise UnreadableSheet(
             "contains a document type declaration, which Excel workbooks don't have"
         ) from None
-    except (zipfile.BadZipFile, KeyError, ParseError, IndexError, EOFError, NotImplementedError):
+    except UnreadableSheet:
+        raise
+    except (*ARCHIVE_ERRORS, ParseError):
         raise UnreadableSheet("is not a readable Excel workbook") from None
 
 
@@ -52,7 +56,9 @@ def _parsed(book: zipfile.ZipFile, name: str) -> Element:
 
 def _first_sheet(book: zipfile.ZipFile) -> str:
     """The name of the file of the first sheet in the workbook's own order."""
-    first = next(_parsed(book, "xl/workbook.xml").iter(f"{_MAIN}sheet"))
+    first = next(_parsed(book, "xl/workbook.xml").iter(f"{_MAIN}sheet"), None)
+    if first is None:
+        raise UnreadableSheet("has no sheet")
     wanted = first.get(f"{_RELATIONS}id")
     for relation in _parsed(book, "xl/_rels/workbook.xml.rels"):
         if relation.get("Id") == wanted:

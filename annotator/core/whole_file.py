@@ -13,8 +13,8 @@ from typing import IO
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open ``path`` for writing; it gets its new content only at the end, all at once.
 
-    If writing fails or is interrupted (Ctrl-C), an existing file keeps its content and a new one isn't made, so nobody takes half of
-    an export for the whole. A killed process leaves ``.NAME.part`` beside it. What isn't an ordinary file, such as ``/dev/stdout``,
+    If writing fails or is interrupted (Ctrl-C), an existing file keeps its content and a new one isn't made, so half of an
+    export is never mistaken for the whole. A killed process leaves ``.NAME.part`` beside it. What isn't an ordinary file, such as ``/dev/stdout``,
     is written directly.
 
     Raises:

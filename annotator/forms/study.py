@@ -18,7 +18,7 @@ from annotator.forms.workspace import WorkspaceField, workspace_choices
 from annotator.models import Study, User
 from annotator.selectors.qualification import requirement_choices
 from annotator.selectors.study import slug_near
-from annotator.services.study_check import study_text_faults
+from annotator.services.study_check import study_texts_clean
 from annotator.services.study_templates import StudyTemplate, study_create_from_template, study_templates
 
 
@@ -181,7 +181,7 @@ class StudyForm(forms.ModelForm):
         meant = copy(self.instance)
         for name, value in data.items():
             setattr(meant, name, value)
-        for name, faults in study_text_faults(meant).items():
+        for name, faults in study_texts_clean(meant).items():
             self.add_error(name if name in self.fields else None, faults)
         return data
 

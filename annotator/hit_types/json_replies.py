@@ -4,34 +4,44 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from annotator.hit_types.shapes import Unparsable
+
+_BRACKET = re.compile(r"[{\[]")
+#: Each takes time: a model that repeats itself can write 200,000 brackets.
+MOST_FAILURES = 1000
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
 
 def json_objects(text: str) -> Iterator[Any]:
-    """Every JSON object and list in a text, in order, fenced or bare. Commas before closing brackets are allowed."""
+    """Every JSON object and list in a text, in order, fenced or bare. Commas before closing brackets are allowed.
+
+    Raises ``Unparsable`` if more than ``MOST_FAILURES`` brackets begin none.
+    """
     decoder = json.JSONDecoder()
-    at = 0
-    while (found := re.compile(r"[{\[]").search(text, at)) is not None:
+    commas = [mark.start() for mark in _TRAILING_COMMA.finditer(text)]
+    mended = _TRAILING_COMMA.sub(r"\1", text) if commas else text
+    at = failures = 0
+    while (found := _BRACKET.search(text, at)) is not None:
+        start = found.start()
         try:
-            value, at = decoder.raw_decode(text, found.start())
+            value, at = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            value, at = _without_trailing_commas(decoder, text, found.start()), found.end()
-            if value is None:
+            failures += 1
+            if failures > MOST_FAILURES:
+                raise Unparsable("the reply has too many brackets that begin no JSON") from None
+            at, before = found.end(), bisect_left(commas, start)
+            if before == len(commas):
+                continue
+            try:  # perhaps commas before its closing brackets are all that is wrong with it
+                value, _ = decoder.raw_decode(mended, start - before)
+            except (ValueError, RecursionError):
                 continue
             at = max(at, text.find("}", at) + 1)
         yield value
-
-
-def _without_trailing_commas(decoder: json.JSONDecoder, text: str, start: int) -> Any:
-    """The JSON value at ``start`` if commas before its closing brackets are all that is wrong with it; else None."""
-    mended = _TRAILING_COMMA.sub(r"\1", text[start:])
-    try:
-        return decoder.raw_decode(mended)[0] if mended != text[start:] else None
-    except (ValueError, RecursionError):
-        return None
 
 
 def json_values(text: str, keys: Sequence[str]) -> Iterator[str]:

@@ -23,17 +23,19 @@ YES_NO_LABELS: Labels = {"yes": ("yes",), "no": ("no",)}
 _QUOTES = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\u00a0": " ", "。": ".", "、": ","}
 )
+#: So much white space means nothing, and would take long to search.
+_GAP = re.compile(r"\s{100,}")
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\ufe0f]")
 _EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]+")
 _OPENS = r"(?:<(?:think|thinking|reasoning|thought)>|\[THINK\]|◁think▷)"
 _CLOSES = r"(?:</(?:think|thinking|reasoning|thought)>|\[/THINK\]|◁/think▷|<\|end▁of▁thinking\|>)"
-_THOUGHT = re.compile(f"{_OPENS}.*?{_CLOSES}", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(_OPENS, re.IGNORECASE)
+_CLOSE_THOUGHT = re.compile(_CLOSES, re.IGNORECASE)
 #: Thinking whose opening tag is missing, because the chat template had written it.
 _CLOSED_THOUGHT = re.compile(f"^.*{_CLOSES}", re.DOTALL | re.IGNORECASE)
 #: Channels of the harmony format: the reply is in the final one. A server may have dropped the special tokens.
 _FINAL = re.compile(
-    r"^.*<\|channel\|>\s*final\b[^<]*(?:<\|[^|>]*\|>[^<]*)*?<\|message\|>|^analysis(?=[A-Z]).*assistantfinal",
+    r"^.*<\|channel\|>\s*final\b[^<]*(?:<\|[^|>]*\|>[^<]*){0,9}?<\|message\|>|^analysis(?=[A-Z]).*assistantfinal",
     re.DOTALL,
 )
 _CHANNEL = re.compile(r"<\|channel\|>\s*(?:analysis|commentary)\b|^analysis(?=[A-Z])")
@@ -49,8 +51,10 @@ _END = re.compile(
 )
 _BOX = re.compile(r"<\|(?:begin|end)_of_box\|>")
 _WRAPPED = re.compile(r"^\s*<(response|output|result)>(.*)</\1>\s*$", re.DOTALL | re.IGNORECASE)
-_BULLET = r"[\s>#*_`|]*(?:(?:[-•–+]|\(?\d{1,2}[.):])[\s*_`]+)?"
-_TAGGED = re.compile(r"<(final_answer|answer)>\s*(.*?)\s*</\1>", re.IGNORECASE | re.DOTALL)
+# No pattern may need more than linear time: models repeat themselves, and a reply can have 200,000 characters. So none goes
+# on over the end of its line from the beginning of each line, and none searches for an end from each of many beginnings.
+_BULLET = r"[ \t\r>#*_`|]*(?:(?:[-•–+]|\(?\d{1,2}[.):])[ \t\r*_`]+)?"
+_TAG = re.compile(r"<(/?)(final_answer|answer)>", re.IGNORECASE)
 _IS = (
     r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:the|my)\s+(?:final\s+|right\s+|correct\s+)?answer\s+"
     r"(?:to\s+(?:the|this)\s+(?:follow-up\s+)?question\s+)?(?:is|would\s+be)\s*:?\s*"
@@ -74,19 +78,31 @@ def tidy(text: str) -> str:
     '"Yes"'
     """
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap.group() else " ", text)
     text = _BOX.sub("", _EMOJI.sub("", _INVISIBLE.sub("", text)))
     final = _FINAL.match(text)
     if final:
         text = text[final.end() :]
     elif _CHANNEL.search(text):
         raise Unparsable("the reply ends inside the model's thinking", kind="cut_off")
-    text = _CLOSED_THOUGHT.sub("", _THOUGHT.sub("", text))
+    text = _CLOSED_THOUGHT.sub("", _without_thoughts(text))
     opened = _OPEN_THOUGHT.search(text)
     if opened:
         raise Unparsable("the reply ends inside the model's thinking", kind="cut_off")
     text = _END.split(_BEGIN.sub("", text), maxsplit=1)[0]
     wrapped = _WRAPPED.match(text)
     return (wrapped.group(2) if wrapped else text).strip()
+
+
+def _without_thoughts(text: str) -> str:
+    """The text without each part from an opening tag of thinking to the next closing one."""
+    kept, at = [], 0
+    while (opened := _OPEN_THOUGHT.search(text, at)) and (
+        closed := _CLOSE_THOUGHT.search(text, opened.end())
+    ):
+        kept.append(text[at : opened.start()])
+        at = closed.end()
+    return "".join([*kept, text[at:]])
 
 
 @cache
@@ -258,7 +274,18 @@ def _marked(text: str, language: str) -> Iterator[str]:
     for mark in within.finditer(text):
         if mark.start(1) not in seen:
             yield _value(mark.group(1))
-    yield from (_value(mark.group(2)) for mark in _TAGGED.finditer(text))
+    yield from (_value(value) for value in _tagged(text))
+
+
+def _tagged(text: str) -> Iterator[str]:
+    """What is between the tags of an answer. Of several opening tags, the first one before a closing one counts."""
+    opened: dict[str, int] = {}
+    for tag in _TAG.finditer(text):
+        name = tag.group(2).lower()
+        if not tag.group(1):
+            opened.setdefault(name, tag.end())
+        elif name in opened:
+            yield text[opened.pop(name) : tag.start()].strip()
 
 
 def _value(text: str) -> str:

@@ -1,28 +1,30 @@
-import hashlib
-from datetime import timedelta
-
 from django.conf import settings
 from django.db import migrations, models
-from django.utils import timezone
+
+
+_TAKE_OVER = """
+INSERT INTO annotator_apitoken (user_id, digest, may_write, password_state, created, expires_at)
+    SELECT user_id, encode(sha256(convert_to(key, 'UTF8')), 'hex'), true, '', now(), now() + interval '365 days'
+    FROM authtoken_token;
+DELETE FROM authtoken_token;
+"""
 
 
 def take_over(apps, schema_editor):
-    """Tokens that were stored as they are become digests; programs go on with them for a year."""
-    Old, New = apps.get_model("authtoken", "Token"), apps.get_model("annotator", "ApiToken")
-    for old in Old.objects.all():
-        New.objects.create(
-            user_id=old.user_id,
-            digest=hashlib.sha256(old.key.encode()).hexdigest(),
-            password_state="",
-            expires_at=timezone.now() + timedelta(days=365),
-        )
-    Old.objects.all().delete()
+    """Tokens that were stored as they are become digests; programs go on with them for a year.
+
+    A new installation may not have their table yet, and has no tokens.
+    """
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('authtoken_token')")
+        if cursor.fetchone() != (None,):
+            cursor.execute(_TAKE_OVER)
 
 
 class Migration(migrations.Migration):
     """API tokens are stored as digests. Code of the version before refuses tokens until it is replaced."""
 
-    dependencies = [("annotator", "0013_personal_data"), ("authtoken", "0001_initial")]
+    dependencies = [("annotator", "0013_personal_data")]
 
     operations = [
         migrations.CreateModel(

@@ -48,6 +48,7 @@ class AuditAction(models.TextChoices):
     WORKSPACE_DELETED = "workspace.deleted", "Workspace deleted"
     ENDPOINT_SAVED = "endpoints.saved", "Endpoint saved"
     ENDPOINT_DELETED = "endpoints.deleted", "Endpoint deleted"
+    DEPLOYMENT_CONFIRMED = "endpoints.deployment_confirmed", "Same deployment confirmed"
     TOKEN_CREATED = "access.token_created", "API token created"
     TOKEN_REVOKED = "access.token_revoked", "API token revoked"
     SECOND_FACTOR_CHANGED = "access.second_factor", "Two-factor login changed"

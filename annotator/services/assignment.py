@@ -13,91 +13,13 @@ from django.utils.translation import gettext
 
 from annotator.core.allocation import arm_choose, presentation_rng
 from annotator.core.errors import Refused
-from annotator.core.prepared import Prepared, prepared_cursor
 from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Item, Participation, Place, Rater, Study
+from annotator.models import Assignment, Item, Participation, Place, Study
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
-from annotator.selectors.snapshot import snapshot_content
-from annotator.selectors.study_texts import consent_digests
 from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
-
-# One statement claims a place and creates its assignment. It looks first at places that were given back, then onwards
-# from the annotator's position, then (if there was nothing) at places that were taken when they passed. SKIP
-# LOCKED lets concurrent annotators take neighbouring places without waiting for each other. NO KEY: a place that somebody
-# else has taken meanwhile is passed over, but stays locked until the commit, and their judgment's foreign key needs it.
-_CLAIM = """
-WITH freed AS (
-    SELECT p.id, p.item_id, p.position FROM annotator_place p
-    WHERE p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.freed AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-), onward AS (
-    SELECT p.id, p.item_id, p.position FROM annotator_place p
-    WHERE NOT EXISTS (SELECT 1 FROM freed)
-      AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-), behind AS (
-    SELECT p.id, p.item_id, p.position FROM annotator_place p
-    WHERE NOT EXISTS (SELECT 1 FROM freed) AND NOT EXISTS (SELECT 1 FROM onward)
-      AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-), pick AS (
-    SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
-), made AS (
-    INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, snapshot_id, state, stage,
-        presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason, sole)
-    SELECT %(participation)s, i.id, %(rater)s, i.instance_id, %(snapshot)s, 'leased', 0,
-        '{{}}', '{{}}', 0, 0, %(now)s, %(until)s, %(now)s, '', {sole}
-        FROM pick JOIN annotator_item i ON i.id = pick.item_id
-    ON CONFLICT (rater_id) WHERE state = 'leased' AND sole DO NOTHING
-    RETURNING id
-), held AS (
-    UPDATE annotator_place p SET assignment_id = made.id, freed = false FROM pick, made WHERE p.id = pick.id
-), moved AS (
-    UPDATE annotator_participation SET cursor = GREATEST(cursor, (SELECT position FROM pick))
-    WHERE id = %(participation)s AND EXISTS (SELECT 1 FROM made)
-)
-SELECT id FROM made
-"""
-# Guests have no password. A rehearsal's raters have none either, but hold only places of their rehearsal.
-_SOLE = (
-    "COALESCE((SELECT u.password LIKE '!%%' AND NOT r.rehearsal FROM annotator_rater r"
-    " JOIN annotator_user u ON u.id = r.user_id WHERE r.id = %(rater)s), false)"
-)
-# Tasks that the person skipped or let run out in the last hour: counted up to the limit and no further.
-_UNFINISHED = (
-    " AND (SELECT count(*) FROM (SELECT 1 FROM annotator_assignment u WHERE u.participation_id = %(participation)s"
-    " AND u.state IN ('expired', 'returned') AND u.closed_at > %(hour_ago)s LIMIT %(unfinished)s) recent"
-    ") < %(unfinished)s"
-)
-# Scalar subqueries, not NOT EXISTS, which the planner turns into a join over everything that the person has done. The
-# look-up for each candidate (nearly always one) must not slow down as their work grows.
-_NOT_TWICE = "(SELECT a.id FROM annotator_assignment a WHERE a.item_id = p.item_id AND a.rater_id = %(rater)s LIMIT 1) IS NULL"
-# Rehearsal raters take the places of the rehearsal, everybody else those of the study.
-_LAYER = "p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = %(rater)s)"
-# The same input may be an instance of several datasets, since each study's import makes its own. A person who has seen
-# one of them has seen them all.
-_ONE_CONDITION = (
-    " AND (SELECT b.id FROM annotator_item i JOIN annotator_instance own ON own.id = i.instance_id"
-    " JOIN annotator_instance same ON md5(same.input) = md5(own.input) AND (own.input <> '' OR same.id = own.id)"
-    " JOIN annotator_assignment b ON b.instance_id_of_item = same.id"
-    " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
-)
-# Checked in the same statement, so that a person who has just lost a qualification gets nothing more.
-_QUALIFIED = (
-    " AND (SELECT q.id FROM annotator_qualification q LEFT JOIN annotator_exam e ON e.id = q.exam_id"
-    " WHERE q.rater_id = %(rater)s AND q.hit_type = %(hit_type_{n})s AND q.revoked_at IS NULL"
-    " AND (q.exam_id IS NULL OR e.digest LIKE %(digest_{n})s) LIMIT 1) IS NOT NULL"
-)
-
-
-_GIVEN = Prepared(lambda pk: Assignment.objects.select_related("item", "place").filter(pk=pk), -1)
-
-_CONSENTED = (
-    " AND (SELECT c.id FROM annotator_consent c WHERE c.participation_id = %(participation)s"
-    " AND c.digest = ANY(%(consent)s) AND c.withdrawn_at IS NULL LIMIT 1) IS NOT NULL"
-)
+from annotator.services.place_claim import place_claim
 
 
 @transaction.atomic
@@ -128,8 +50,8 @@ def assignment_lease(participation: Participation) -> Assignment | None:
             raise Refused(
                 "full", gettext("You have done the maximum number of tasks per person in this study.")
             )
-    pk = _claim(participation, study)
-    if pk is None:
+    assignment = place_claim(participation, study)
+    if assignment is None:
         if not may_work(participation):
             raise Refused(
                 "not_qualified", gettext("The researchers have revoked your qualification for this study.")
@@ -139,62 +61,10 @@ def assignment_lease(participation: Participation) -> Assignment | None:
         refuse_second_task_of_guest(participation=participation)
         refuse_after_many_unfinished(participation=participation, study=study)
         return None
-    return _presented(_given(pk), participation, study)
+    return _presented(assignment, study)
 
 
-def _given(pk: int) -> Assignment:
-    found = _GIVEN.first(pk)
-    assert found is not None  # noqa: S101 - made in this transaction
-    return found
-
-
-def _claim(participation: Participation, study: Study) -> int | None:
-    if study.one_condition_per_instance:
-        # The rule depends on the person's tasks in all studies, so they are given out one at a time.
-        Rater.objects.select_for_update(no_key=True).get(pk=participation.rater_id)
-    now = timezone.now()
-    allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
-    needs, values = _needs(study)
-    allowed += needs
-    if study.unfinished_per_hour is not None:
-        allowed += _UNFINISHED
-        values |= {"unfinished": study.unfinished_per_hour, "hour_ago": now - timedelta(hours=1)}
-    with prepared_cursor() as cursor:
-        cursor.execute(
-            _CLAIM.format(allowed=allowed, layer=_LAYER, sole=_SOLE),
-            {
-                "study": study.pk,
-                "cursor": participation.cursor,
-                "rater": participation.rater_id,
-                "participation": participation.pk,
-                "snapshot": study.snapshot_id,
-                "now": now,
-                "until": now + timedelta(minutes=study.lease_minutes),
-                **values,
-            },
-        )
-        row = cursor.fetchone()
-    return row[0] if row else None
-
-
-def _needs(study: Study) -> tuple[str, dict[str, Any]]:
-    """The qualifications and the consent that a study requires, as a condition of ``_CLAIM`` and its parameters."""
-    rules = snapshot_content(study.snapshot_id)
-    wanted = [tuple(one.partition("@")[::2]) for one in rules.get("requires", ())]
-    if rules["exam_required"]:
-        wanted.append((rules["hit_type"], rules["exam_digest"]))
-    values: dict[str, Any] = {}
-    for n, (hit_type, digest) in enumerate(wanted):
-        values |= {f"hit_type_{n}": hit_type, f"digest_{n}": f"{digest}%"}
-    needs = "".join(_QUALIFIED.format(n=n) for n in range(len(wanted)))
-    if rules["consent_text"]:
-        needs += _CONSENTED
-        values["consent"] = consent_digests(rules)
-    return needs, values
-
-
-def _presented(assignment: Assignment, participation: Participation, study: Study) -> Assignment:
-    assignment.participation = participation
+def _presented(assignment: Assignment, study: Study) -> Assignment:
     kind, payload = hit_type_get(study.hit_type), assignment.item.payload
     rng = presentation_rng(seed=study.seed, item_key=assignment.item.key, rater=assignment.rater_id)
     drawn = kind.present(payload, rng)

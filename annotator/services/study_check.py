@@ -24,7 +24,7 @@ def study_clean(study: Study, *, images_from: Study | None = None) -> None:
 
     ``images_from`` is the study whose images a new copy will have.
     """
-    errors = study_text_faults(study, images_from=images_from)
+    errors = study_texts_clean(study, images_from=images_from)
     try:
         study.full_clean(validate_constraints=False)
     except ValidationError as error:
@@ -51,8 +51,11 @@ def _images_named(study: Study, questions: Sequence[JSON]) -> list[str]:
     return faults
 
 
-def study_text_faults(study: Study, *, images_from: Study | None = None) -> dict[str, list[str]]:
-    """Errors in the study's own instructions and questions, and in the qualifications it requires, by field."""
+def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict[str, list[str]]:
+    """Normalise the study's own questions and translations in place, as ``Model.clean`` may, without saving anything.
+
+    Returns what is wrong with them, with its instructions or with the qualifications it requires, by field.
+    """
     with_images = images_from or study
     kind = hit_type_get(study.hit_type)
     errors: dict[str, list[str]] = {}

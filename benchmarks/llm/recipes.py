@@ -141,7 +141,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         files = material_files(arguments.folder, Path(folder))
         for name in arguments.recipe or recipe_names():
-            # Nobody is here to validate questions.
+            # No people validate the questions here.
             steps = recipe_file(name)["steps"]
             trains = any(step.get("options", {}).get("part") == "train" for step in steps)
             waits = [step["name"] for step in steps if step["kind"] == "validate"]

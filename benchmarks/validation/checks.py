@@ -93,7 +93,7 @@ def fleiss() -> Check:
 
 
 def agreement_by_definition() -> Check:
-    """Every pair of raters of every unit looked at."""
+    """Computed from every pair of raters of every unit, by definition."""
 
     def pairs() -> Iterator[tuple[float, float]]:
         for matrix in tables(200, seed=4):

@@ -13,6 +13,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -62,9 +63,7 @@ def precision_case(figure: str) -> Callable[[np.random.Generator], Estimate]:
 
 def powered_case(figure: str) -> Callable[[np.random.Generator], Estimate]:
     """People on 60 of 300 instances, a simulator that is right on 85 % of the items."""
-    design = StudyDesign(
-        **{**DESIGN.__dict__, "instances": 300, "follow_ups": 5, "simulators": {"simulator": 0.85}}
-    )
+    design = replace(DESIGN, instances=300, follow_ups=5, simulators={"simulator": 0.85})
     compute = {"precision": prediction_powered_precision, "simulatable": prediction_powered_simulatable}[
         figure
     ]
@@ -136,7 +135,7 @@ def uncorrelated(rng: np.random.Generator) -> Estimate:
 
 def difference(rng: np.random.Generator) -> Estimate:
     """Two systems, .85 and .7, compared on the instances that both have."""
-    design = StudyDesign(**{**DESIGN.__dict__, "precision": (0.85, 0.7), "follow_ups": 5})
+    design = replace(DESIGN, precision=(0.85, 0.7), follow_ups=5)
     table = draw_study(design, rng).truth
     first, second = (precision_by_instance(table.where("system", name)) for name in design.systems)
     return paired_difference(first, second, rng=rng, replicates=REPLICATES, permutations=1).difference
@@ -144,7 +143,7 @@ def difference(rng: np.random.Generator) -> Estimate:
 
 def null_p(test: str) -> Callable[[np.random.Generator], float]:
     """p of the same comparison where the two systems do not differ."""
-    design = StudyDesign(**{**DESIGN.__dict__, "instances": 60, "precision": (0.8, 0.8), "follow_ups": 5})
+    design = replace(DESIGN, instances=60, precision=(0.8, 0.8), follow_ups=5)
 
     def run(rng: np.random.Generator) -> float:
         table = draw_study(design, rng).truth

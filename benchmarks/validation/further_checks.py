@@ -20,6 +20,7 @@ from evaluation.agreement import (
 from evaluation.agreement.descriptive import mean_label, median_label, unit_distributions
 from evaluation.metrics import Bleu, Cosine
 from tests.evaluation.agreement.tables import ratings_of
+from tests.evaluation.metrics.factories import random_texts
 
 #: Shrout and Fleiss (1979), Table 2 (four judges, six targets), and the six correlations of their Table 4.
 SHROUT_FLEISS = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
@@ -64,7 +65,7 @@ def intraclass() -> Iterator[Check]:
 
 
 def ac2(weights: Literal["linear", "quadratic"]) -> Check:
-    """Every pair of ratings of every unit looked at, with Gwet's formula of agreement by chance."""
+    """Computed from every pair of ratings of every unit, with Gwet's formula of agreement by chance."""
     power = 1 if weights == "linear" else 2
 
     def credit(a: float, b: float) -> float:
@@ -116,34 +117,13 @@ def descriptive() -> Iterator[Check]:
     yield compared("entropy of a unit's labels", "scipy.stats.entropy", entropies())
 
 
-WORDS = [
-    "Can",
-    "the",
-    "owl",
-    "swim",
-    "across",
-    "3.5",
-    "%",
-    "of",
-    "a",
-    "lake",
-    "?",
-    "isn't",
-    "it",
-    "hard",
-    ",",
-    "U.S.",
-    "pork-belly",
-]
-
-
 def similarities() -> Iterator[Check]:
     import sacrebleu
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.metrics.pairwise import cosine_similarity
 
     rng = np.random.default_rng(12)
-    samples = [[" ".join(rng.choice(WORDS, rng.integers(1, 14))) for _ in range(8)] for _ in range(20)]
+    samples = [random_texts(rng, 8) for _ in range(20)]
     scorer = sacrebleu.BLEU(effective_order=True)
     yield compared(
         "sentence BLEU of two follow-ups", "sacrebleu",

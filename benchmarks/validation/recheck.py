@@ -38,7 +38,7 @@ def apart(first: float, first_runs: int, second: float, second_runs: int) -> flo
 
 
 def metric(name: str, runs: int, seed: int) -> dict[str, float]:
-    """One case of ``coverage``, or one of its tests, by name: functions don't travel between processes, names do."""
+    """One case of ``coverage``, or one of its tests, by name: because functions can't be sent to other processes."""
     if name in cases():
         return covered(cases()[name], runs, seed)
     return level(tests()[name], runs, seed)

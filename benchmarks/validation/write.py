@@ -32,15 +32,15 @@ def build() -> str:
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
         "\n".join(_checks(checks)),
         "## Coverage of agreement's 95 % intervals",
-        f"{grid['about']['runs']:,} simulated studies a design, last run on {grid['about']['date']}; 93-97 % is what to reach. Raters label rightly with probabilities "
+        f"{grid['about']['runs']:,} simulated studies a design, last run on {grid['about']['date']}; the target is 93-97 %. Raters label correctly with probabilities "
         'from .60 to .95. "By item": each follow-up has its own k raters; "by explanation": k raters judge all follow-ups of '
         "an explanation, whose labels are alike. Where a design has an interval in only some studies, the share is in brackets; "
-        '"none": no interval, but the reason, because the pairs share too few explanations. Every interval held its estimate: '
+        '"none": no interval, but the reason, because the pairs share too few explanations. Every interval includes its estimate: '
         f"{'yes' if _all_hold(grid) else 'NO'}.",
         "\n".join(_grid(grid)),
         "### New raters",
         "Raters drawn from a population (their share of right labels is Beta(12, 4)), k of them on each unit. How often does an "
-        "interval hold what the population of raters shows: one for these raters, and one for new raters (`--raters new`)?",
+        "interval contain the value for the population of raters: one for these raters, and one for new raters (`--raters new`)?",
         "\n".join(_new_raters(grid)),
         "## Coverage of the metrics' 95 % intervals",
         f"{metrics['about']['runs']:,} simulated studies a figure: 100 instances (300 for the prediction-powered figures, people on "
@@ -129,7 +129,7 @@ def _recheck(again: dict[str, Any]) -> Iterator[str]:
         f"The simulations above take hours, so they aren't repeated at each change. On {about['date']}, {about['runs']:,} new studies of "
         f"every design and figure above were simulated (`recheck`, seed {about['seed']}): {len(cells)} shares, each compared with the one "
         f"above. {beyond} of them are more than 1.96 standard errors apart, where chance alone gives about {0.05 * len(cells):.0f} if "
-        "all were independent (shares of one design come from the same studies). Every interval held its estimate: "
+        "all were independent (shares of one design come from the same studies). Every interval includes its estimate: "
         f"{'yes' if again['every interval holds its estimate'] else 'NO'}. The largest differences:"
     )
     lines = ["| share | above, % | again, % | standard errors |", "|---|---|---|---|"]

@@ -130,7 +130,7 @@ class EndpointAdmin(ShowsServiceErrors, ModelAdmin):
         endpoint = endpoint_get_for(user=request.user, pk=pk, role=EDITOR)
         tried = endpoint_try(endpoint=endpoint)
         if tried.ok:
-            messages.success(request, f"The endpoint responded in {tried.seconds:.2f} s: {tried.said}")
+            messages.success(request, f"The endpoint responded in {tried.seconds:.2f} s: {tried.message}")
         else:
-            messages.error(request, f"The endpoint did not respond as expected: {tried.said}")
+            messages.error(request, f"The endpoint did not respond as expected: {tried.message}")
         return redirect("admin:evaluation_endpoint_change", pk)

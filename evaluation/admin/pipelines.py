@@ -20,7 +20,13 @@ from annotator.services.imports.faults import ImportRefused
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
 from evaluation.forms.pipelines import NewPipelineForm, PipelineBudgetForm
 from evaluation.models import Pipeline, Recipe, Report, Run
-from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume, pipeline_step_again
+from evaluation.pipelines.advance import (
+    has_moved_endpoint,
+    pipeline_cancel,
+    pipeline_deployment_confirm,
+    pipeline_resume,
+    pipeline_step_again,
+)
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
 from evaluation.pipelines.endpoints import ALL_STEPS
 from evaluation.pipelines.recipe import recipe_file, recipe_names
@@ -40,6 +46,12 @@ class PipelineAdmin(WithActions):
     creation_form = NewPipelineForm
     row_actions: ClassVar = {
         "resume": RowAction("Resume", ("paused",), pipeline_resume, "The pipeline has resumed."),
+        "same-deployment": RowAction(
+            "It's the same deployment: resume",
+            ("paused",),
+            pipeline_deployment_confirm,
+            "The new deployment is confirmed, and the pipeline has resumed.",
+        ),
         "pause": RowAction("Pause", ("running",), pipeline_pause, "The pipeline is paused."),
         "retry": RowAction(
             "Retry failed calls",
@@ -111,6 +123,8 @@ class PipelineAdmin(WithActions):
         actions = self.actions_of(row) if may else []
         if not any(step.has_failures for step in steps):
             actions = [action for action in actions if action[0] != "retry"]
+        if row.state == Pipeline.State.PAUSED and not has_moved_endpoint(row):
+            actions = [action for action in actions if action[0] != "same-deployment"]
         budget = row.overrides.get(ALL_STEPS, {}).get("budget")
         return {
             "pipeline": row,

@@ -24,11 +24,13 @@ from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_t
 from evaluation.forms.prompts import PromptForm
 from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
 from evaluation.models import Call, Run
+from evaluation.runs.endpoint_settings import has_moved
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
     OVER,
     run_budget_set,
     run_cancel,
+    run_deployment_confirm,
     run_pause,
     run_resume,
     run_retry_failed,
@@ -62,6 +64,12 @@ class RunAdmin(WithActions):
     row_actions: ClassVar = {
         "start": RowAction("Start", ("queued",), run_start, "The run has started."),
         "resume": RowAction("Resume", ("paused",), run_resume, "The run has resumed."),
+        "same-deployment": RowAction(
+            "It's the same deployment: resume",
+            ("paused",),
+            run_deployment_confirm,
+            "The new deployment is confirmed, and the run has resumed.",
+        ),
         "pause": RowAction("Pause", ("running", "queued"), run_pause, "The run is paused."),
         "retry": RowAction(
             "Retry failed calls",
@@ -148,6 +156,8 @@ class RunAdmin(WithActions):
         actions = self.actions_of(row) if may else []
         if not (progress.failed or progress.unparsable):
             actions = [action for action in actions if action[0] != "retry"]
+        if not has_moved(row, row.endpoint):
+            actions = [action for action in actions if action[0] != "same-deployment"]
         return {
             "run": row,
             "progress": progress,

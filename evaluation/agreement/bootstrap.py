@@ -25,7 +25,7 @@ LEAST_REPLICATES = 20
 NOT_ASKED = "none asked for"
 #: Counts drawn at once: bounds the memory, whatever the number of replicates.
 _CHUNK = 4_000_000
-#: Where more replicates than this share have no value, there is no honest interval.
+#: Where more replicates than this share have no value, no interval is given.
 _MOST_UNDEFINED = 0.05
 
 
@@ -195,7 +195,7 @@ def add_interval(
     bias = (float(known.mean()) - estimate.value) * clusters / (clusters - 1) if biased else 0.0
     low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds, bias=bias)
     if biased:
-        note = f"{note}; bias {bias:+.4f} taken off"
+        note = f"{note}; bias {bias:+.4f} subtracted"
     how = f"95 % t interval, bootstrap standard error, {values.size} replicates of {clusters} {word}{note}"
     return replace(estimate, low=low, high=high, interval=how)
 

@@ -57,10 +57,10 @@ def by_group(
     """Statistics of each group: ``codes`` of shape (N,) say which of ``names`` a rating belongs to, -1 to none.
 
     Percent agreement, alpha, AC1, the mean kappa over pairs, above nominal level mean and median, and with ``gold`` (see
-    :func:`evaluation.agreement.accuracy.accuracy`) the accuracy of ratings and, with a ``rule``, of one label a unit. A
-    ``new_raters`` and ``named`` are :func:`evaluation.agreement.summary.summarize`'s; accuracies stay those of these raters. A
-    ``unanswered`` are rater, unit and group of ratings that were not given and count as wrong. A
-    group holds the ratings alone that belong to it: where raters are grouped, those of the group among themselves.
+    :func:`evaluation.agreement.accuracy.accuracy`) the accuracy of ratings and, with a ``rule``, of one label for each unit.
+    ``new_raters`` and ``named`` are those of :func:`evaluation.agreement.summary.summarize`; accuracies are always of these
+    raters. ``unanswered`` are the rater, unit and group of ratings that were not given and count as wrong. A group has only its
+    own ratings: where raters are grouped, agreement is among the raters of the group.
 
     >>> rows = [("a", "u", "yes"), ("b", "u", "yes"), ("a", "v", "yes"), ("b", "v", "no")]
     >>> found = by_group(Ratings.from_rows(rows), ["easy", "hard"], np.array([0, 0, 1, 1], dtype=np.int32))

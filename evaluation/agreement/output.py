@@ -18,8 +18,8 @@ _MANY_PAIRS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
-    """What is printed beside the summary: groups by column, and accuracy."""
+class Additions:
+    """What is printed in addition to the summary: groups by column, and accuracy."""
 
     groups: Mapping[str, Sequence[RatingGroup]] = field(default_factory=dict)
     accuracy: GoldAccuracy | None = None
@@ -34,21 +34,21 @@ class Beside:
         return found | ({"accuracy": self.accuracy.to_dict()} if self.accuracy else {})
 
 
-NOTHING = Beside()
+NOTHING = Additions()
 
 
 def as_json(
-    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, additions: Additions = NOTHING
 ) -> str:
-    """The summary's dictionary, what is beside it, and the settings that it was made with."""
-    return "".join(json_pieces(summary, settings, beside))
+    """The summary's dictionary, the additions, and the settings that it was made with."""
+    return "".join(json_pieces(summary, settings, additions))
 
 
 def json_pieces(
-    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, additions: Additions = NOTHING
 ) -> Iterator[str]:
     """The same in pieces: with very many pairs of raters their rows are never all in memory."""
-    others = beside.to_dict() | dict(settings or {})
+    others = additions.to_dict() | dict(settings or {})
     if len(summary.kappa["nominal"].pairs) <= _MANY_PAIRS:
         yield json.dumps(summary.to_dict() | others, indent=2, allow_nan=False) + "\n"
         return

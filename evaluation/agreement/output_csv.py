@@ -1,4 +1,4 @@
-"""An agreement summary as CSV: one row a statistic; and the distributions of units."""
+"""An agreement summary as CSV: one row per statistic; and the distributions of units."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evaluation.agreement.descriptive import UnitDistributions
-from evaluation.agreement.output import NOTHING, Beside
+from evaluation.agreement.output import NOTHING, Additions
 from evaluation.agreement.summary import AgreementSummary
 
 _COLUMNS = ("statistic", "a", "b", "value", "low", "high", "n", "reason", "interval")
 
 
 def as_csv(
-    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, additions: Additions = NOTHING
 ) -> str:
     """One row per statistic; ``a`` and ``b`` name what it is about (a rater, a pair of raters, a label, a unit, a group).
 
@@ -24,7 +24,7 @@ def as_csv(
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    rows = [*_csv_rows(summary, summary.to_dict()), *_csv_beside(beside)]
+    rows = [*_csv_rows(summary, summary.to_dict()), *_csv_additions(additions)]
     for row in rows:
         writer.writerow([_neutral(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
@@ -36,16 +36,16 @@ def _csv_row(statistic: str, found: Mapping[str, Any], a: str = "", b: str = "")
     return [statistic, a, b, *numbers, found.get("reason", ""), found.get("interval", "")]
 
 
-def _csv_beside(beside: Beside) -> Iterator[list[Any]]:
-    for column, groups in beside.groups.items():
+def _csv_additions(additions: Additions) -> Iterator[list[Any]]:
+    for column, groups in additions.groups.items():
         for group in groups:
             for name, found in group.statistics.items():
                 yield _csv_row(f"group:{name}", found.to_dict(), column, group.name)
-    if beside.accuracy is not None:
-        yield _csv_row("accuracy", beside.accuracy.ratings.to_dict())
-        if beside.accuracy.labels is not None:
-            yield _csv_row("accuracy_of_labels", beside.accuracy.labels.to_dict())
-        for rater, found in beside.accuracy.raters.items():
+    if additions.accuracy is not None:
+        yield _csv_row("accuracy", additions.accuracy.ratings.to_dict())
+        if additions.accuracy.labels is not None:
+            yield _csv_row("accuracy_of_labels", additions.accuracy.labels.to_dict())
+        for rater, found in additions.accuracy.raters.items():
             yield _csv_row("rater_accuracy", found.to_dict(), rater)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluation.agreement.by_group import RatingGroup
 from evaluation.agreement.new_raters import is_for_new_raters
-from evaluation.agreement.output import NOTHING, Beside
+from evaluation.agreement.output import NOTHING, Additions
 from evaluation.agreement.summary import AgreementSummary
 from evaluation.core.counted import counted
 from evaluation.core.estimate import Estimate
@@ -33,18 +33,22 @@ FURTHER = {
 
 
 def as_text(
-    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, beside: Beside = NOTHING
+    summary: AgreementSummary, settings: Mapping[str, Any] | None = None, additions: Additions = NOTHING
 ) -> str:
     """A table to read, wide enough for its names; undefined figures have their reason."""
     blocks = [
         _head(summary, settings or {}),
         _labels(summary),
         _overall(summary),
-        _not_for_new(summary, beside),
+        _not_for_new(summary, additions),
     ]
     if summary.named:
         blocks += [_pairs(summary), _raters(summary), _alternative(summary)]
-    blocks += [_aggregate(summary), *(_groups(*one) for one in beside.groups.items()), _accuracy(beside)]
+    blocks += [
+        _aggregate(summary),
+        *(_groups(*one) for one in additions.groups.items()),
+        _accuracy(additions),
+    ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -100,7 +104,7 @@ def _overall(summary: AgreementSummary) -> str:
     )
 
 
-def _not_for_new(summary: AgreementSummary, beside: Beside) -> str:
+def _not_for_new(summary: AgreementSummary, additions: Additions) -> str:
     """The intervals that are for these raters although those for new raters were requested."""
     if not summary.new_raters:
         return ""
@@ -111,8 +115,8 @@ def _not_for_new(summary: AgreementSummary, beside: Beside) -> str:
         if name in FURTHER and not math.isnan(one.low) and not is_for_new_raters(one)
     ]
     names += ["kappa of single pairs"] if summary.named else []
-    names += ["accuracy"] if beside.accuracy is not None else []
-    return f"intervals for these raters all the same: {', '.join(names)}" if names else ""
+    names += ["accuracy"] if additions.accuracy is not None else []
+    return f"intervals for these raters only: {', '.join(names)}" if names else ""
 
 
 def _pairs(summary: AgreementSummary) -> str:
@@ -223,13 +227,13 @@ def _short(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 1_000 else f"{value:.1e}"
 
 
-def _accuracy(beside: Beside) -> str:
-    if beside.accuracy is None:
+def _accuracy(additions: Additions) -> str:
+    if additions.accuracy is None:
         return ""
-    rows = [("single ratings", *_estimate(beside.accuracy.ratings))]
-    if beside.accuracy.labels is not None:
-        rows.append(("one label a unit", *_estimate(beside.accuracy.labels)))
-    shown = list(beside.accuracy.raters.items())
+    rows = [("single ratings", *_estimate(additions.accuracy.ratings))]
+    if additions.accuracy.labels is not None:
+        rows.append(("one label per unit", *_estimate(additions.accuracy.labels)))
+    shown = list(additions.accuracy.raters.items())
     rows += [(name, *_estimate(found)) for name, found in shown[:_SHOWN_PAIRS]]
     return _table(("accuracy against the correct labels", "value", "low", "high", "n", ""), rows) + _more(
         len(shown)

@@ -193,6 +193,6 @@ def expected_of_cells(index: Ints, at: Floats, r: Floats, c: Floats, n: Floats, 
 
 
 def _running(values: Floats, index: Ints, size: int) -> Floats:
-    """Cumulative sums that start anew at each pair."""
+    """Cumulative sums that start again at each pair."""
     before = np.concatenate(([0.0], np.cumsum(np.bincount(index, weights=values, minlength=size))))[:-1]
     return np.cumsum(values) - before[index]

@@ -144,11 +144,12 @@ def summarize(
     """Compute the whole agreement of a table.
 
     ``rng`` draws the resamples behind the intervals (``replicates`` of them; kappa's are jackknifed); without it, or with
-    no replicates, there are no intervals. They are for these raters and other clusters; with ``new_raters`` for other raters too (at least 5). ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also makes one label
-    a unit, of people's ratings where there are people. ``named`` False: raters are but numbers within each unit, and statistics of
-    pairs and single raters aren't defined. ``blank`` counts rows without a value, to
-    be reported with the rest. ``epsilon`` is the alternative annotator test's. See each
-    statistic's own function for its formula and undefined cases.
+    no replicates, there are no intervals. They are for these raters and other clusters; with ``new_raters`` for other raters too
+    (at least 5). ``without_labels`` are treated as missing (the label set without "cannot guess"). ``rule`` also aggregates the
+    ratings of each unit into one label, from people's ratings where there are people. With ``named`` False, raters are only
+    numbers within each unit, and statistics of pairs and of single raters aren't defined. ``blank`` counts rows without a value,
+    to be reported with the rest. ``epsilon`` is the alternative annotator test's. See each statistic's own function for its
+    formula and undefined cases.
 
     >>> rows = [("ann", "q1", "yes"), ("bob", "q1", "yes"), ("ann", "q2", "no"), ("bob", "q2", "no")]
     >>> summarize(Ratings.from_rows(rows), min_overlap=2).everyone.krippendorff_alpha.value
@@ -196,7 +197,7 @@ def summarize(
 
 
 def _without_names(found: AgreementSummary) -> AgreementSummary:
-    """Without what a rater's number within a unit could only pretend to know: which labels are one rater's."""
+    """Without what needs to know which labels are one rater's; a rater's number within a unit doesn't tell that."""
     unknown = undefined(NO_NAMES)
     return replace(
         found,

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from annotator.models import Membership
 from evaluation.api.actions import RetrySerializer, act
 from evaluation.models import Pipeline
-from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume
+from evaluation.pipelines.advance import pipeline_cancel, pipeline_deployment_confirm, pipeline_resume
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
 from evaluation.selectors.pipeline import pipeline_get_for, pipelines_for
 
@@ -21,6 +21,7 @@ ACTIONS: dict[str, Any] = {
     "pause": pipeline_pause,
     "resume": pipeline_resume,
     "cancel": pipeline_cancel,
+    "same-deployment": pipeline_deployment_confirm,
     "retry": pipeline_retry_failed,
 }
 
@@ -83,7 +84,8 @@ class PipelineDetail(APIView):
 
 
 class PipelineAction(APIView):
-    """Pause, resume or cancel a pipeline, or retry its failed calls."""
+    """Pause, resume or cancel a pipeline, confirm that its endpoints' new addresses are the same deployments, or retry its
+    failed calls."""
 
     write_scope = "may_run"
 

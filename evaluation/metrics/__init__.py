@@ -10,7 +10,7 @@ from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.calibration import Calibration, ReliabilityBin, calibration
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
-from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
+from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.forward import ForwardAccuracy, forward_accuracy
 from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
 from evaluation.metrics.generality import (
@@ -35,6 +35,7 @@ from evaluation.metrics.generators import (
     growth,
     mix_generators,
 )
+from evaluation.metrics.masks import TIED
 from evaluation.metrics.mixed import PROPERTIES, MixedModel, property_model
 from evaluation.metrics.paired import (
     PairedDifference,

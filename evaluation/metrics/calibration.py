@@ -49,7 +49,7 @@ def calibration(
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
 ) -> Calibration:
-    """How well confidences of shape (N,) in [0, 1] foretell whether labels are right (N,) (1 or 0).
+    """How well confidences of shape (N,) in [0, 1] predict whether labels are right (N,) (1 or 0).
 
     Brier = mean of (c - y)², and with bins of equal width ECE = Σ n_b / N · |share right in b - mean confidence in b|.
     A confidence that is nan is left out and counted. Intervals draw ``clusters`` (names of shape (N,), such as items;

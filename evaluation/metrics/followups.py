@@ -10,12 +10,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from annotator.hit_types.base import NEITHER, REFUSAL
+from evaluation.metrics.masks import Mask, Masks
 from evaluation.metrics.resample import Ints, codes_of
 
 Key = Literal["system", "generator", "instance", "explanation", "kind"]
 NOT_RATED = "not rated"
-TIED = "raters tie"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +25,7 @@ class FollowUps:
     e that it follows, ``instance`` and ``system`` those of e. ``simulated`` is the raters' aggregated label,
     None where there is none, and ``missing`` then says why (a tie; not rated). ``real`` is the system's real
     output on the follow-up, None where it is not known; "refusal" and "neither" are outcomes like any other, which no
-    simulation foretells. ``abstain`` are the labels that mean "cannot guess".
+    simulation predicts. ``abstain`` are the labels that mean "cannot guess".
     ``generator``, ``kind`` and ``text`` may be left empty. With ``refusals_left_out`` follow-ups whose real output is a refusal or
     neither answer are left out of precision instead of counting as wrong; with ``ties_wrong`` those on which raters
     tie count as wrong instead of being left out. An explanation has one instance and one system.
@@ -57,6 +56,8 @@ class FollowUps:
     _checked: bool = field(default=False, repr=False)
     #: Codes of columns by name, each with its column; tables that differ only in their labels share this cache.
     _coded: dict[str, tuple[Any, Ints, tuple[str, ...]]] = field(default_factory=dict, repr=False)
+    #: Of a part of a table: the masks of the whole table, and the part's rows. ``replace`` doesn't copy it, so masks follow the columns.
+    _part_of: tuple[Masks, Mask | Ints] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         size = len(self.unit)
@@ -116,43 +117,56 @@ class FollowUps:
         values[self.explanation_codes] = getattr(self, name)
         return values
 
-    @cached_property
-    def labelled(self) -> npt.NDArray[np.bool_]:
+    @property
+    def labelled(self) -> Mask:
         """Shape (N,): has an aggregated label."""
-        return np.array([value is not None for value in self.simulated], dtype=bool)
+        return self._masks.labelled
 
-    @cached_property
-    def simulatable(self) -> npt.NDArray[np.bool_]:
+    @property
+    def simulatable(self) -> Mask:
         """Shape (N,): in C*, that is, labelled with something other than "cannot guess"."""
-        return self.labelled & np.array([value not in self.abstain for value in self.simulated], dtype=bool)
+        return self._masks.simulatable
 
-    @cached_property
-    def known(self) -> npt.NDArray[np.bool_]:
+    @property
+    def known(self) -> Mask:
         """Shape (N,): the system's real output is known, and counts where it is a refusal or neither answer."""
-        known = np.array([value is not None for value in self.real], dtype=bool)
-        return known & ~self.unanswered if self.refusals_left_out else known
+        return self._masks.known
 
-    @cached_property
-    def predicted(self) -> npt.NDArray[np.bool_]:
+    @property
+    def predicted(self) -> Mask:
         """Shape (N,): the denominator of precision, if the real output is known: C*, and ties that count as wrong."""
-        return self.simulatable | self.tied if self.ties_wrong else self.simulatable
+        return self._masks.predicted
 
-    @cached_property
-    def tied(self) -> npt.NDArray[np.bool_]:
+    @property
+    def tied(self) -> Mask:
         """Shape (N,): has no aggregated label because raters tie."""
-        return ~self.labelled & np.asarray(self.missing == TIED, dtype=bool)
+        return self._masks.tied
 
-    @cached_property
-    def unanswered(self) -> npt.NDArray[np.bool_]:
+    @property
+    def unanswered(self) -> Mask:
         """Shape (N,): the system's real output is known to be no answer, a refusal or neither of the answers."""
-        return np.array([value in (REFUSAL, NEITHER) for value in self.real], dtype=bool)
+        return self._masks.unanswered
+
+    @property
+    def right(self) -> Mask:
+        """Shape (N,): in C*, and the simulated label is the real output."""
+        return self._masks.right
 
     @cached_property
-    def right(self) -> npt.NDArray[np.bool_]:
-        """Shape (N,): in C*, and the simulated label is the real output."""
-        return self.simulatable & self.known & np.asarray(self.simulated == self.real, dtype=bool)
+    def _masks(self) -> Masks:
+        if self._part_of is not None:
+            whole, rows = self._part_of
+            return whole.take(rows)
+        return Masks.of_columns(
+            simulated=self.simulated,
+            real=self.real,
+            missing=self.missing,
+            abstain=self.abstain,
+            refusals_left_out=self.refusals_left_out,
+            ties_wrong=self.ties_wrong,
+        )
 
-    def take(self, rows: npt.NDArray[np.bool_] | Ints) -> FollowUps:
+    def take(self, rows: Mask | Ints) -> FollowUps:
         """The same table with some rows only."""
         if rows.dtype == bool and rows.all():
             return self
@@ -162,7 +176,7 @@ class FollowUps:
             for name, (column, codes, names) in self._coded.items()
             if column is getattr(self, name)
         }
-        taken = FollowUps(
+        part = FollowUps(
             **columns,
             abstain=self.abstain,
             refusals_left_out=self.refusals_left_out,
@@ -170,9 +184,8 @@ class FollowUps:
             _checked=True,
             _coded=coded,
         )
-        # Cut rather than computed again: parts of a table are taken many times.
-        taken.__dict__.update({name: getattr(self, name)[rows] for name in _MASKS})
-        return taken
+        object.__setattr__(part, "_part_of", (self._masks, rows))
+        return part
 
     def where(self, name: Key, value: str) -> FollowUps:
         """The rows whose column ``name`` equals ``value``."""
@@ -222,5 +235,3 @@ _COLUMNS = (
     "text",
     "missing",
 )
-#: Properties of single rows, which a part of a table shares with the whole.
-_MASKS = ("labelled", "simulatable", "known", "predicted", "tied", "unanswered", "right")

@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from evaluation.agreement import Aggregated, PerRater, Rule, Single, parse_rule
 from evaluation.core.ratings_table import Ratings
-from evaluation.metrics.followups import NOT_RATED, TIED, FollowUps
+from evaluation.metrics.followups import NOT_RATED, FollowUps
+from evaluation.metrics.masks import TIED
 from evaluation.metrics.resample import Ints
 from evaluation.metrics.simulatability import Simulatability, per_explanation, summarise
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,7 @@ def summarise(
         reason="no explanation has two simulatable follow-ups with a similarity",
         left_out={why: number for why, number in left.items() if number},
     )
-    return Generality(**{**found.__dict__, "generality": estimate})
+    return replace(found, generality=estimate)
 
 
 def generality_by(

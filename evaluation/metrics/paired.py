@@ -163,7 +163,7 @@ def normal_against_forced(
     Only instances in ``answered_right``, which the system answers correctly under normal prompting: there the
     forced explanation defends a wrong answer. ``normal`` and ``forced`` name the two systems of ``followups``.
     A metric that can tell explanations apart gives a clear difference. Instances where precision is not defined
-    under both are left out and counted, those not answered rightly too. Source: Chen et al. 2024, Table 2.
+    under both are left out and counted, and so are those not answered correctly. Source: Chen et al. 2024, Table 2.
 
     Raises ``ValueError`` naming a system without follow-ups.
     """
@@ -183,7 +183,7 @@ def normal_against_forced(
     )
     lacking = len(set(inside.instance)) - found.difference.n
     left = {
-        "instances not answered rightly under normal prompting": len(set(compared.instance) - kept),
+        "instances not answered correctly under normal prompting": len(set(compared.instance) - kept),
         "instances without a precision under both": lacking,
     }
     left = {why: number for why, number in left.items() if number}

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate, none_if_nan
-from evaluation.metrics.followups import TIED, FollowUps, Key
+from evaluation.metrics.followups import FollowUps, Key
+from evaluation.metrics.masks import TIED
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 
 NO_SIMULATABLE = "no simulatable follow-up"

@@ -75,7 +75,7 @@ def parsing_quality(
     """How well explanations were cut into units: Limpijankit et al. 2025, Table 4.
 
     One entry per explanation: ``missing`` where a unit that should be there is not, ``incorrect`` where a unit
-    was cut or classed wrongly, None where the raters gave no aggregated label (left out and counted).
+    was cut or classified wrongly, None where the raters gave no aggregated label (left out and counted).
 
     >>> found = parsing_quality([False, True], [False, False], ["x", "y"])
     >>> found.accuracy.value, found.missing, found.incorrect, found.both

@@ -54,7 +54,7 @@ class UtilityResult:
     """One system's utility, or that of all together.
 
     ``counts`` and ``shares`` by class, ``flows`` counts by flow (right -> wrong, ...); ``right_before`` and
-    ``right_after`` the shares answered rightly, ``gain`` their paired difference (after - before).
+    ``right_after`` the shares answered correctly, ``gain`` their paired difference (after - before).
     """
 
     counts: Mapping[str, int]

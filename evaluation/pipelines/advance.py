@@ -10,7 +10,7 @@ from annotator.core.errors import Conflict
 from annotator.hit_types.base import JSON
 from annotator.models import Study
 from annotator.services.imports.faults import ImportRefused
-from evaluation.models import Pipeline, Report, Run
+from evaluation.models import Call, Pipeline, Report, Run
 from evaluation.pipelines.carry_out import (
     step_advance,
     step_report,
@@ -28,7 +28,8 @@ from evaluation.pipelines.training import (
     tunings_cancel,
     tunings_retry,
 )
-from evaluation.runs.lifecycle import run_cancel, run_resume, run_start
+from evaluation.runs.endpoint_settings import has_moved
+from evaluation.runs.lifecycle import deployment_confirm, run_cancel, run_resume, run_retry_failed, run_start
 from evaluation.runs.wake import pipeline_wake
 
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
@@ -90,19 +91,42 @@ def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
 
 
 def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
-    """Resume a paused pipeline: continue the paused run, or create a new one if that was cancelled or failed."""
+    """Resume a paused pipeline: continue the paused run, send the calls of one without any success again, or create a new
+    one if that was cancelled or failed."""
     with transaction.atomic():
         row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
         if row.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
             raise Conflict(f"{row} is {row.get_state_display()}.")
         for run in row.runs.filter(state=Run.State.PAUSED):
             run_resume(run=run)
+        for run in row.runs.filter(state=Run.State.INCOMPLETE):
+            if not run.calls.filter(state=Call.State.DONE).exists():
+                run_retry_failed(run=run)
         row.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED]).update(pipeline=None)
         tunings_retry(pipeline=row)
         row.state, row.reason = Pipeline.State.RUNNING, ""
         row.save(update_fields=["state", "reason"])
         transaction.on_commit(lambda: pipeline_wake(pipeline_pk=row.pk))
     return row
+
+
+def pipeline_deployment_confirm(*, pipeline: Pipeline) -> Pipeline:
+    """Confirm for all runs of a pipeline that where their endpoints are now is the same deployment, and resume it.
+
+    The audit trail records it for each run. Raises ``Conflict`` if no endpoint has moved, or if the pipeline is over.
+    """
+    with transaction.atomic():
+        row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
+        if row.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
+            raise Conflict(f"{row} is {row.get_state_display()}.")
+        if not [run for run in row.runs.order_by("pk") if deployment_confirm(run=run)]:
+            raise Conflict("The endpoints are where this pipeline's answers come from. Resume the pipeline.")
+        return pipeline_resume(pipeline=pipeline)
+
+
+def has_moved_endpoint(pipeline: Pipeline) -> bool:
+    """Whether an endpoint of the pipeline's runs is another deployment than their answers come from."""
+    return any(has_moved(run, run.endpoint) for run in pipeline.runs.select_related("endpoint"))
 
 
 def pipeline_step_again(

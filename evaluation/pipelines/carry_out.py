@@ -15,7 +15,7 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create
-from evaluation.models import Pipeline, Report, Run
+from evaluation.models import Endpoint, Pipeline, Report, Run
 from evaluation.pipelines.endpoints import (
     SECOND,
     ModelAtEndpoint,
@@ -34,6 +34,7 @@ from evaluation.pipelines.training import (
 )
 from evaluation.prompts.rewards import PAPER_BINS
 from evaluation.runs.create import NothingToAsk, RunPlan
+from evaluation.runs.endpoint_settings import has_moved, is_answered, moved_reason
 from evaluation.runs.lifecycle import run_start
 from evaluation.selectors.run import run_progress
 from evaluation.services.report import report_create
@@ -86,12 +87,28 @@ def step_advance(pipeline: Pipeline, step: JSON) -> JSON | None:
         pipeline.reason = f"{step['name']}: run {run.pk} is {run.get_state_display()}: {run.reason}"[:2000]
         return None
     numbers = _numbers(run)
+    if _nothing_done(pipeline, step, run, numbers):
+        return None
     if step["kind"] == "simulate" and run.model in models_studied(pipeline):
         numbers["note"] = SAME_MODEL
     if step["kind"] == "reward":
         bins = int(step_options(pipeline, step).get("bins", PAPER_BINS))
         numbers |= rewards_keep(pipeline=pipeline, step=step["name"], run=run, bins=bins)
     return numbers
+
+
+def _nothing_done(pipeline: Pipeline, step: JSON, run: Run, numbers: JSON) -> bool:
+    """Pause the pipeline if every call of a step has failed: later steps would have nothing to work on."""
+    if numbers["done"] or not numbers["calls"]:
+        return False
+    failed = run.calls.exclude(error="").order_by("pk").first()
+    said = f" The first one: {failed.error[:500].rstrip(' .')}." if failed is not None else ""
+    pipeline.state = Pipeline.State.PAUSED
+    pipeline.reason = (
+        f"{step['name']}: no call of run {run.pk} succeeded. {run.reason}{said} Fix the cause and resume the pipeline: the "
+        "calls are then sent again."
+    )[:2000]
+    return True
 
 
 def _simulators(pipeline: Pipeline) -> list[ModelAtEndpoint]:
@@ -117,6 +134,8 @@ def _simulated(pipeline: Pipeline, step: JSON, named: list[ModelAtEndpoint]) -> 
                 numbers.append({"calls": 0})
         elif run.state in (Run.State.DONE, Run.State.INCOMPLETE):
             numbers.append(_numbers(run))
+            if _nothing_done(pipeline, step, run, numbers[-1]):
+                return None
         elif run.state not in _LIVE:
             pipeline.state = Pipeline.State.PAUSED
             said = f"run {run.pk} is {run.get_state_display()}: {run.reason}"
@@ -235,6 +254,7 @@ def step_run_create(
         pipeline=pipeline if attach else None,
         created_by=pipeline.created_by,
     )
+    _moved_refuse(pipeline, endpoint, model or endpoint.model)
     if step["kind"] == "simulate":
         study = study_of(pipeline, step)
         run = simulation_create(study=study, endpoint=endpoint, plan=plan)
@@ -245,6 +265,13 @@ def step_run_create(
     return material_run_create(
         kind=step["kind"], dataset=pipeline.dataset, endpoint=endpoint, plan=plan, options=options
     )
+
+
+def _moved_refuse(pipeline: Pipeline, endpoint: Endpoint, model: str) -> None:
+    """Raise ``ValidationError`` if earlier steps' answers by this model come from another deployment than the endpoint's."""
+    earlier = pipeline.runs.filter(endpoint=endpoint, model=model).order_by("-pk").first()
+    if earlier is not None and has_moved(earlier, endpoint) and is_answered(earlier):
+        raise ValidationError(moved_reason(earlier, endpoint, other="pipeline"))
 
 
 def _main_study(pipeline: Pipeline) -> str:

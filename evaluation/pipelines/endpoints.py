@@ -108,7 +108,7 @@ def own_model_check(*, content: JSON, overrides: JSON, endpoint: Endpoint, works
     the whole pipeline. Raises ``ValidationError`` (simulators).
 
     A model may find its own explanations easier to follow than others do. The papers' simulators are among the models
-    that they study, so whoever wants their design allows it.
+    that they study, so it is allowed on request, for designs like theirs.
     """
     overrides = with_second(overrides, workspace_id=workspace_id)
     whole = overrides.get(ALL_STEPS, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class PlanRow:
         """As JSON."""
         return {
             name: none_if_nan(value) if isinstance(value, float) else value
-            for name, value in self.__dict__.items()
+            for name, value in asdict(self).items()
         }
 
 

@@ -108,7 +108,7 @@ def labelled(text: str, labels: Sequence[str]) -> dict[str, str]:
     """
     text = plain(text)
     pattern = re.compile(
-        rf"^[\s*_#>]*({'|'.join(map(re.escape, labels))})[ \t*_]*(?::[ \t*_]*|$)",
+        rf"^[ \t\r*_#>]*({'|'.join(map(re.escape, labels))})[ \t*_]*(?::[ \t*_]*|$)",
         re.IGNORECASE | re.MULTILINE,
     )
     found = list(pattern.finditer(text))

@@ -29,6 +29,7 @@ ErrorKind = Literal[
     "refused_host",  # the host is not one that may be asked
     "no_quota",  # 402, and 429 that waiting won't fix
     "unexpected",  # our own code failed on it
+    "cancelled",  # its run was cancelled before the reply arrived
 ]
 
 #: Sending the same request again cannot help.
@@ -37,7 +38,7 @@ FATAL: frozenset[str] = frozenset(
 )
 #: The provider may have answered the request and charge for it, although no usable reply arrived.
 PERHAPS_PAID: frozenset[str] = frozenset(
-    {"timeout", "connection", "too_large", "invalid_reply", "unexpected"}
+    {"timeout", "connection", "too_large", "invalid_reply", "unexpected", "cancelled"}
 )
 
 

@@ -31,6 +31,8 @@ from evaluation.providers.rest import Access, RestClient, kind_of_status
 
 #: The client requires a key even if the endpoint doesn't.
 NO_KEY = "none"
+#: The message of a server that knows ``response_format`` but not ``json_schema``.
+_NO_SCHEMAS = re.compile(r"response_format.{0,200}json_schema", re.DOTALL)
 #: The shortest timeout, in seconds, for uploading or downloading a batch's file.
 FILE_SECONDS = 300.0
 
@@ -166,10 +168,18 @@ def read_completion(raw: dict[str, Any], *, seconds: float = 0.0) -> ChatReply:
     if message.get("refusal"):
         raise ProviderError("refusal", str(message["refusal"])[:500], reply=reply)
     if not text.strip() and finish != "length":  # "length": all tokens went into the model's thinking
-        raise ProviderError("invalid_reply", "the reply has no text", reply=reply)
+        raise ProviderError("invalid_reply", _no_text(finish, message), reply=reply)
     listed = choice.get("logprobs")
     tokens = tokens_of(listed.get("content") if isinstance(listed, dict) else None, "token", "logprob")
     return replace(reply, text=text, finish=finish, reasoning=_reasoning(message), tokens=tokens)
+
+
+def _no_text(finish: str, message: dict[str, Any]) -> str:
+    """What is known about a reply without text, and what to do about it."""
+    said = f"the reply has no text (finish_reason: {finish or 'none'})"
+    if _reasoning(message):
+        said += ", only the model's reasoning. Allow more tokens (max_tokens), or turn the reasoning off"
+    return said
 
 
 def _reasoning(message: dict[str, Any]) -> str:
@@ -195,14 +205,20 @@ def _message(error: Any) -> str:
 def read_error(base_url: str, status: int, body: dict[str, Any]) -> tuple[str, ErrorKind | None]:
     """The message of an error with what to do about it, and its kind if code or message say more than the status."""
     error = body.get("error", body)
-    said = error.get("message") if isinstance(error, dict) else error
+    said = error.get("message") or error.get("detail") if isinstance(error, dict) else error
     said = str(said or "")
     code = error.get("code") if isinstance(error, dict) else None
     kind = _refined(kind_of_status(status), code, said)
     advice = _parameter_advice(said)
-    if status == 404 and "/v1" not in base_url:
+    if _NO_SCHEMAS.search(said):  # llama-cpp-python's server answers 500, as if it had failed itself
+        kind = "bad_request"
+        advice = " The server doesn't take JSON schemas. Clear *structured* in the endpoint's settings, and start a new run."
+    if status == 404 and "try pulling it" in said:
+        advice += " Run `ollama pull` with the model's name on the server, or choose a model that it has, then resume."
+    elif status == 404 and "/v1" not in base_url:
         advice += " Does the base URL need /v1 at its end?"
-    return said[:350] + advice, kind
+    said = said[:350].rstrip()
+    return (said if not advice or not said or said.endswith((".", "!", "?")) else f"{said}.") + advice, kind
 
 
 def provider_error(error: Exception) -> ProviderError:

@@ -104,7 +104,7 @@ class RestClient:
         try:
             found = json_object(response)
         except ProviderError:
-            found = {}
+            found = {"message": response.text[:300]}
         message, kind = self.read_error(status, found)
         said = message or response.text[:300]
         if status >= 500 and MISFIT.search(said):

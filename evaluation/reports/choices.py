@@ -24,8 +24,6 @@ RULES = {
 COUNTED = {"people": "People", "rehearsal": "Rehearsal raters"}
 LABEL_SETS = {"all": "All labels", "statements": "Without “cannot guess”"}
 RESTRICTIONS = {"common": "Instances that all systems share", "all": "All instances"}
-
-
 REFUSALS = {"wrong": "Counted as wrong predictions", "left_out": "Left out"}
 BLANKS = {"left_out": "Left out", "wrong": "Counted as wrong"}
 TIES = {"left_out": "Left out", "wrong": "Counted as wrong predictions"}
@@ -193,8 +191,11 @@ class Choices:
 
 
 def spec_of(name: str) -> ChoiceSpec:
-    """The declaration of one choice; ``StopIteration`` if there is none of that name."""
-    return next(spec for spec in specs() if spec.name == name)
+    """The declaration of one choice; raises ``KeyError`` that lists the known names."""
+    known = {spec.name: spec for spec in specs()}
+    if name not in known:
+        raise KeyError(f"no report choice {name!r}; expected one of: {', '.join(known)}")
+    return known[name]
 
 
 @cache

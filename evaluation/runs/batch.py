@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from annotator.core import jobs
@@ -26,15 +27,17 @@ from evaluation.providers.keys import KeyRefused
 from evaluation.providers.openai_compatible import OpenAICompatible, provider_error_of_status, read_completion
 from evaluation.runs.apply import apply_some
 from evaluation.runs.claim import Ready, claim
+from evaluation.runs.endpoint_settings import has_moved, moved_reason
 from evaluation.runs.health import endpoint_contact, outage_reason
 from evaluation.runs.lifecycle import run_pause
-from evaluation.runs.outcome import failed, from_cache, read_reply, unsent
+from evaluation.runs.outcome import failed, from_cache, read_reply, reply_outcomes, unsent
 from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, settle
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.worker import Worked
 from evaluation.selectors.endpoint import endpoint_openai
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 #: Calls in one file.
 IN_A_FILE = 2000
@@ -57,6 +60,13 @@ def batch_work(*, run_pk: int) -> Worked:
             if reason:
                 run_pause(run=run, reason=reason)
             worked = Worked("paused") if reason else Worked("time", wait=LOOK_AGAIN * 5)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:
+            # It would fail again each time, so the run pauses until a researcher has looked at it.
+            log.exception("run %s: the worker failed", run.pk)
+            run_pause(run=run, reason=f"The worker failed: {type(error).__name__}: {error}"[:2000])
+            return Worked("paused")
         while apply_some(run=run, step=step):
             pass
         return worked
@@ -77,6 +87,9 @@ def _turn(run: Run, step: Step) -> Worked:
         _lost(run, batch)
     waiting = run.batches.filter(state=Batch.State.WAITING).first()
     if waiting is not None:
+        if has_moved(run, run.endpoint):
+            run_pause(run=run, reason=moved_reason(run, run.endpoint, what="A batch of this run is at"))
+            return Worked("paused")
         status, lines = _ask(run, lambda provider: provider.batch_read(waiting.remote_id))
         Batch.objects.filter(pk=waiting.pk).update(looked_at=timezone.now())
         if status not in OVER:
@@ -116,26 +129,37 @@ def _send(run: Run, step: Step) -> Worked:
             if got.wait is None
             else Worked("time", wait=got.wait)
         )
-    lines = "\n".join(
-        json.dumps(
-            {
-                "custom_id": str(one.calls[0].id),
-                "method": "POST",
-                "url": "/v1/chat/completions",
-                "body": chat_body(one.request),
-            }
-        )
-        for one in got.ready
-    )
     try:
-        remote = _ask(run, lambda provider: provider.batch_send(lines.encode()))
-    except (ProviderError, KeyRefused):
+        lines, refused = _lines(run, step, got.ready)
+        settle(run=run, token=token, outcomes=refused)
+        if not lines:
+            batch.delete()
+            return Worked("time", wait=0.1)
+        remote = _ask(run, lambda provider: provider.batch_send("\n".join(lines).encode()))
+    except Exception:
         with transaction.atomic():  # the endpoint accepted nothing, so undo the claim
             settle(run=run, token=token, outcomes=[o for one in got.ready for o in unsent(one)])
             batch.delete()
         raise
     Batch.objects.filter(pk=batch.pk).update(remote_id=remote, state=Batch.State.WAITING)
     return Worked("time", wait=LOOK_AGAIN)
+
+
+def _lines(run: Run, step: Step, ready: Sequence[Ready]) -> tuple[list[str], list[Outcome]]:
+    """The lines of a file, and the outcomes of the calls whose request can't be made, for example because the file of an
+    image is missing."""
+    lines, refused, rng = [], [], random.Random()
+    for one in ready:
+        try:
+            body = chat_body(one.request)
+        except ProviderError as error:
+            refused.append(
+                read_reply(run=run, endpoint=run.endpoint, step=step, ready=one, reply=error, rng=rng)
+            )
+            continue
+        about = {"custom_id": str(one.calls[0].id), "method": "POST", "url": "/v1/chat/completions"}
+        lines.append(json.dumps(about | {"body": body}))
+    return lines, refused
 
 
 def _lost(run: Run, batch: Batch) -> None:
@@ -166,11 +190,13 @@ def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, Cl
 def _read(run: Run, step: Step, batch: Batch, status: str, lines: bytes) -> None:
     """Match replies to calls, and store them in one transaction with the end of the batch."""
     replies: dict[str, dict[str, Any]] = {}
-    for line in lines.decode("utf-8", "replace").splitlines():
+    for line in lines.decode("utf-8", "replace").split(
+        "\n"
+    ):  # a text may have other line ends, such as U+2028
         try:
-            row = json.loads(line)
+            row = json.loads(line, parse_constant=str)
             replies.setdefault(str(row["custom_id"]), row)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # a broken line is a missing reply
     rng = random.Random()
     outcomes: list[Outcome] = []
@@ -193,11 +219,12 @@ def _outcome(
 ) -> Outcome:
     response = row.get("response") if isinstance(row.get("response"), dict) else {}
     body = response.get("body") if isinstance(response, dict) else None
-    status = int(response.get("status_code") or 0) if isinstance(response, dict) else 0
+    status = response.get("status_code") if isinstance(response, dict) else 0
+    status = status if isinstance(status, int) else 0
     try:
         if status != 200 or not isinstance(body, dict):
             raise provider_error_of_status(status, body or row.get("error"))
         reply = read_completion(body)
     except ProviderError as error:
         return read_reply(run=run, endpoint=run.endpoint, step=step, ready=ready, reply=error, rng=rng)
-    return read_reply(run=run, endpoint=run.endpoint, step=step, ready=ready, reply=reply, rng=rng)
+    return reply_outcomes(run=run, endpoint=run.endpoint, step=step, ready=ready, reply=reply, rng=rng)[0]

@@ -18,10 +18,18 @@ from django.utils import timezone
 
 from annotator.core import jobs
 from annotator.models import Workspace
-from evaluation.models import Endpoint, Run
+from evaluation.models import Call, Endpoint, Run
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.cache import cache_split, wait_for_reply
-from evaluation.runs.endpoint_settings import change_reason
+from evaluation.runs.endpoint_settings import (
+    DEPLOYMENTS,
+    change_reason,
+    deployments_set,
+    has_changed_since,
+    has_moved,
+    is_answered,
+    moved_reason,
+)
 from evaluation.runs.health import copy_state, outage_reason, window_of
 from evaluation.runs.repair import repair_messages
 from evaluation.runs.request import Prices, cache_key, likely_tokens, most_tokens, request_build, share_of
@@ -35,6 +43,8 @@ from evaluation.selectors.run import workspace_spent
 AHEAD = 16
 #: Seconds of an endpoint's rate that may be saved up for a burst.
 BURST_SECONDS = 2.0
+#: Seconds until a run whose endpoint has moved looks again whether calls in flight were answered at the old address.
+MOVED_WAIT = 0.5
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,8 @@ class Claim:
     """What may be sent now. ``allowed``: the number of requests that the worker may have in flight until its next claim.
 
     If there is nothing to send, ``wait`` is the number of seconds until it is worth asking again, None if nothing is left
-    to claim; ``state`` is the state of the run.
+    to claim; ``state`` is the state of the run. ``stale``: the endpoint has changed since the worker read it, so the worker
+    has to read it again and make a new client.
     """
 
     state: str
@@ -74,6 +85,7 @@ class Claim:
     hits: tuple[Hit, ...] = ()
     allowed: int = 0
     wait: float | None = None
+    stale: bool = False
 
 
 _PICK = """
@@ -118,9 +130,18 @@ def claim(
         if row.state != Run.State.RUNNING:
             return Claim(row.state)
         if reason := change_reason(row, place) or outage_reason(row, place, now):
-            row.state, row.reason = Run.State.PAUSED, reason
-            row.save(update_fields=["state", "reason"])
-            return Claim(row.state)
+            return _paused(row, reason)
+        if has_changed_since(held=endpoint, stored=place):
+            return Claim(row.state, wait=0.0, stale=True)
+        if has_moved(row, place):
+            if row.calls.filter(state=Call.State.IN_FLIGHT).exists():
+                return Claim(row.state, wait=MOVED_WAIT)  # another worker sent them to the old address
+            if is_answered(row):
+                return _paused(row, moved_reason(row, place))
+            step.follow(row, place)
+        if has_moved(row, place) or DEPLOYMENTS not in row.endpoint_settings:
+            deployments_set(row, place)
+            row.save(update_fields=["endpoint_settings", "rater"])
         copy_state(place, endpoint)
         if place.hold_until and place.hold_until > now and not in_a_file:
             return Claim(row.state, wait=(place.hold_until - now).total_seconds())
@@ -145,9 +166,7 @@ def claim(
             and not row.reserved_cost
             and not (others + own and not in_a_file)
         ):
-            row.state, row.reason = Run.State.PAUSED, short
-            row.save(update_fields=["state", "reason"])
-            return Claim(row.state)
+            return _paused(row, short)
         _mark(token, now, ready, hits)
         allowed = min(most, own + len(ready))
         _allow(row, token, allowed)
@@ -158,6 +177,12 @@ def claim(
             next_look = _seconds_to_next(run, now) if waiting else 0.2
             return Claim(row.state, allowed=allowed, wait=next_look)
         return Claim(row.state, tuple(ready), tuple(hits), allowed=allowed)
+
+
+def _paused(row: Run, reason: str) -> Claim:
+    row.state, row.reason = Run.State.PAUSED, reason
+    row.save(update_fields=["state", "reason"])
+    return Claim(row.state)
 
 
 def _flying(run: Run, endpoint: Endpoint, token: str) -> tuple[int, int]:

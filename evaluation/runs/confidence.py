@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 #: A token of a reply and the natural logarithm of its probability.
 Token = tuple[str, float]
-_MARKED = re.compile(r"answer[\s*_`]*[:=][\s*_`]*(\S[^\n]*?)[\s*_`.!\"'})\]]*$", re.IGNORECASE | re.MULTILINE)
+_MARKED = re.compile(r"answer[\s*_`]*[:=][\s*_`]*(\S[^\n]*)", re.IGNORECASE)
 _HELD = re.compile(r'"(?!thoughts")\w+"\s*:\s*"([^"]+)"')
-_LINE = re.compile(r"[^\n]*\w[^\n]*$")
+#: What may follow an answer on its line.
+_AFTER = " \t\r\f\v*_`.!\"'})]"
 
 
 def answer_confidence(text: str, tokens: Sequence[Token]) -> float | None:
@@ -22,9 +23,9 @@ def answer_confidence(text: str, tokens: Sequence[Token]) -> float | None:
     >>> round(answer_confidence("It helps.\\nANSWER: YES", [("It helps.\\n", -3.0), ("ANSWER:", -0.1), (" YES", -0.5)]), 3)
     0.607
     """
-    spans = _spans(text)
-    if not tokens or not spans or "".join(token for token, _ in tokens) != text:
+    if not tokens or "".join(token for token, _ in tokens) != text:
         return None
+    spans = _spans(text)
     total, at, used = 0.0, 0, False
     for token, log_probability in tokens:
         end = at + len(token)
@@ -42,6 +43,8 @@ def _spans(text: str) -> list[tuple[int, int]]:
             return held
     marked = list(_MARKED.finditer(text))
     if marked:
-        return [marked[-1].span(1)]
-    line = _LINE.search(text.rstrip())
-    return [line.span()] if line else []
+        start, value = marked[-1].start(1), marked[-1].group(1)
+        return [(start, start + max(1, len(value.rstrip(_AFTER))))]
+    whole = text.rstrip()
+    start = whole.rfind("\n") + 1
+    return [(start, len(whole))] if re.search(r"\w", whole[start:]) else []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import Q
+
 from annotator.core.canonical import digest_of
-from evaluation.models import Endpoint, Run
+from evaluation.models import Call, Endpoint, Run
 
 #: Field -> its name in messages.
 NAMES = {
-    "deployment": "deployment name",
     "protocol": "protocol",
     "api_version": "API version",
     "parameters": "parameters",
@@ -17,22 +19,26 @@ NAMES = {
     "structured": "form of reply",
     "images": "setting for images",
 }
+#: The key of a run's settings with the deployments that its answers may come from: the one that it began with, and those
+#: that somebody has confirmed to be the same.
+DEPLOYMENTS = "deployments"
+
+
+def deployment_of(endpoint: Endpoint) -> str:
+    """The endpoint's deployment name, or else its address without the scheme."""
+    address = endpoint.base_url.partition("://")[2].rstrip("/").removesuffix("/v1")
+    return endpoint.deployment or address
 
 
 def settings_of(endpoint: Endpoint) -> dict[str, Any]:
-    """The settings as a run stores them; of the headers only a digest, because somebody may have put a key there.
-
-    The address isn't among them: a mistyped one is corrected while its run is paused, and a server may move.
-    """
-    found: dict[str, Any] = {name: getattr(endpoint, name) for name in NAMES}
-    return found | {"headers": digest_of(endpoint.headers) if endpoint.headers else ""}
+    """The settings as a run stores them; of the headers only a digest, because somebody may have put a key there."""
+    return _settings(endpoint) | {DEPLOYMENTS: [deployment_of(endpoint)]}
 
 
 def change_reason(run: Run, endpoint: Endpoint) -> str:
-    """Why the run can't go on with the endpoint as it is now; empty if nothing has changed since the run was created."""
-    if not run.endpoint_settings:  # an import, or a run from before these settings were stored
-        return ""
-    now = settings_of(endpoint)
+    """Why the run can't go on with the endpoint as it is now; empty if no setting but its deployment has changed since the
+    run was created."""
+    now = _settings(endpoint)
     changed = [name for key, name in NAMES.items() if now[key] != run.endpoint_settings.get(key, now[key])]
     if not changed:
         return ""
@@ -40,3 +46,56 @@ def change_reason(run: Run, endpoint: Endpoint) -> str:
         f"The endpoint has changed since this run was created ({', '.join(changed)}). One run's answers come from one "
         "simulator. Change it back and resume the run, or cancel it and start a new one."
     )
+
+
+def has_changed_since(*, held: Endpoint, stored: Endpoint) -> bool:
+    """Whether a worker's client or its requests would be different with the stored endpoint than with the one it has."""
+    return _client(held) != _client(stored) or settings_of(held) != settings_of(stored)
+
+
+def has_moved(run: Run, endpoint: Endpoint) -> bool:
+    """Whether the endpoint is another deployment than those that the run's answers may come from."""
+    held = run.endpoint_settings.get(DEPLOYMENTS)  # none: an import, or a run from before they were stored
+    return bool(held) and deployment_of(endpoint) not in held
+
+
+def moved_reason(
+    run: Run, endpoint: Endpoint, *, what: str = "The answers so far come from", other: str = "run"
+) -> str:
+    """Why a run whose answers come from elsewhere can't go on at the endpoint's deployment, and what to do."""
+    before = " and ".join(run.endpoint_settings[DEPLOYMENTS])
+    return (
+        f"{what} {before}, and the endpoint {endpoint} is at {deployment_of(endpoint)} now. The answers of one {other} must "
+        "come from one model. If the same model is served there, confirm that it's the same deployment. If not, change the "
+        f"endpoint back and resume, or cancel this {other} and start a new one."
+    )
+
+
+def is_answered(run: Run) -> bool:
+    """Whether a model has answered a call of the run, or of an earlier run of its pipeline that asked the same model."""
+    same = Q(run=run)
+    if run.pipeline_id:
+        same |= Q(run__pipeline=run.pipeline_id, run__endpoint=run.endpoint_id, run__model=run.model)
+    ended = Q(state__in=[Call.State.DONE, Call.State.UNPARSABLE])
+    return Call.objects.filter(same & (ended | ~Q(text="") | ~Q(history=[]))).exists()
+
+
+def deployments_set(run: Run, endpoint: Endpoint, *, also: Sequence[str] = ()) -> None:
+    """Let the run's answers come from the endpoint's deployment, and from those in ``also``. Doesn't save the run."""
+    run.endpoint_settings = run.endpoint_settings | {DEPLOYMENTS: [*also, deployment_of(endpoint)]}
+
+
+def _client(endpoint: Endpoint) -> tuple[Any, ...]:
+    """What a client is made from besides the settings above."""
+    return (
+        endpoint.base_url,
+        endpoint.key_variable,
+        bytes(endpoint.key_encrypted),
+        endpoint.ca_certificates,
+        endpoint.timeout_seconds,
+    )
+
+
+def _settings(endpoint: Endpoint) -> dict[str, Any]:
+    found: dict[str, Any] = {name: getattr(endpoint, name) for name in NAMES}
+    return found | {"headers": digest_of(endpoint.headers) if endpoint.headers else ""}

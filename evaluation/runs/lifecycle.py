@@ -12,7 +12,10 @@ from django.db.models import Count
 from django.utils import timezone
 
 from annotator.core.errors import Conflict
-from evaluation.models import Call, Run
+from annotator.models import AuditAction
+from annotator.services.audit import audit_write
+from evaluation.models import Call, Endpoint, Run
+from evaluation.runs.endpoint_settings import DEPLOYMENTS, deployments_set, has_moved
 from evaluation.runs.wake import pipeline_wake, run_wake
 from evaluation.selectors.endpoint import endpoints_usable_in
 
@@ -46,6 +49,40 @@ def run_start(*, run: Run) -> Run:
 def run_resume(*, run: Run) -> Run:
     """Continue after a pause. No call that has been answered is sent again."""
     return run_start(run=run)
+
+
+def run_deployment_confirm(*, run: Run) -> Run:
+    """Confirm that the endpoint's new address, or new deployment name, is the same deployment, and resume the run.
+
+    Its answers count as those of one simulator then; the audit trail records who said so. Raises ``Conflict`` if the
+    endpoint hasn't moved, and like ``run_start``.
+    """
+    with transaction.atomic():
+        if not deployment_confirm(run=run):
+            raise Conflict(f"The endpoint of {run} is where this run's answers come from. Resume the run.")
+        return run_start(run=run)
+
+
+def deployment_confirm(*, run: Run) -> bool:
+    """``run_deployment_confirm`` without resuming the run; returns whether its endpoint has moved."""
+    with transaction.atomic():
+        endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=run.endpoint_id)
+        run = _locked(run)
+        if not has_moved(run, endpoint):
+            return False
+        before = run.endpoint_settings[DEPLOYMENTS]
+        deployments_set(run, endpoint, also=before)
+        run.save(update_fields=["endpoint_settings"])
+        owner = run.study or run.dataset
+        audit_write(
+            action=AuditAction.DEPLOYMENT_CONFIRMED,
+            study=run.study,
+            workspace=owner.workspace if owner else None,
+            target=f"run {run.pk}, endpoint {endpoint}",
+            before={DEPLOYMENTS: before},
+            after={DEPLOYMENTS: run.endpoint_settings[DEPLOYMENTS]},
+        )
+    return True
 
 
 def run_budget_set(*, run: Run, budget_calls: int | None, budget_cost: Decimal | None) -> Run:

@@ -13,11 +13,11 @@ from typing import Any
 from annotator.hit_types.base import FieldErrors, Unparsable
 from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
-from evaluation.providers.base import PERHAPS_PAID, ChatReply, Provider, ProviderError
+from evaluation.providers.base import PERHAPS_PAID, ChatReply, ChatRequest, Provider, ProviderError
 from evaluation.runs.claim import Hit, Ready
 from evaluation.runs.confidence import answer_confidence
 from evaluation.runs.repair import INCOMPLETE, joined_result
-from evaluation.runs.request import Prices, share_of
+from evaluation.runs.request import Prices, looks_cut_off, share_of
 from evaluation.runs.settle import Outcome, backoff
 from evaluation.runs.step import ClaimedCall, Step, cut_off
 from evaluation.runs.together import together_split
@@ -44,26 +44,64 @@ async def answered(
     except Exception as error:
         log.exception("run %s: sending a request failed", run.pk)
         reply = ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500])
-    seconds = time.perf_counter() - started
-    if len(ready.calls) == 1 or isinstance(reply, ProviderError):
+    return reply_outcomes(
+        run=run,
+        endpoint=endpoint,
+        step=step,
+        ready=ready,
+        reply=reply,
+        rng=rng,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def reply_outcomes(
+    *,
+    run: Run,
+    endpoint: Endpoint,
+    step: Step,
+    ready: Ready,
+    reply: ChatReply | ProviderError,
+    rng: random.Random,
+    seconds: float = 0.0,
+) -> list[Outcome]:
+    """The outcomes of a request's calls, from its reply or its error. Never raises."""
+    try:
+        return _each(ready, _outcomes(run, endpoint, step, ready, reply, rng, seconds))
+    except Exception as error:
+        log.exception("run %s: the outcome of a request cannot be made", run.pk)
+        kept = reply if isinstance(reply, ChatReply) else reply.reply
+        unexpected = ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500], reply=kept)
+        cost = _cost_of_error(Prices.of(endpoint), ready, unexpected)
         return _each(
-            ready,
-            [
-                read_reply(
-                    run=run,
-                    endpoint=endpoint,
-                    step=step,
-                    ready=ready,
-                    reply=reply,
-                    rng=rng,
-                    call=call,
-                    seconds=seconds,
-                )
-                for call in ready.calls
-            ],
+            ready, [failed(run, ready, call, unexpected, cost, seconds, rng) for call in ready.calls]
         )
-    prices = Prices.of(endpoint)
-    return _each(ready, _read_together(run, step, ready, reply, prices, rng))
+
+
+def _outcomes(
+    run: Run,
+    endpoint: Endpoint,
+    step: Step,
+    ready: Ready,
+    reply: ChatReply | ProviderError,
+    rng: random.Random,
+    seconds: float,
+) -> list[Outcome]:
+    if len(ready.calls) > 1 and isinstance(reply, ChatReply):
+        return _read_together(run, step, ready, reply, Prices.of(endpoint), rng)
+    return [
+        read_reply(
+            run=run,
+            endpoint=endpoint,
+            step=step,
+            ready=ready,
+            reply=reply,
+            rng=rng,
+            call=call,
+            seconds=seconds,
+        )
+        for call in ready.calls
+    ]
 
 
 def read_reply(
@@ -169,6 +207,7 @@ def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: De
     return Outcome(
         id=call.id,
         state=Call.State.DONE,
+        flags=_flags(ready.request, reply.tokens_in),
         reserved=ready.reserved[call.id],
         cost=cost,
         text=text,
@@ -183,10 +222,14 @@ def _kept(call: ClaimedCall, ready: Ready, reply: ChatReply, text: str, cost: De
     )
 
 
+def _flags(request: ChatRequest, tokens_in: int | None) -> list[str]:
+    return ["prompt_cut_off"] if looks_cut_off(request, tokens_in) else []
+
+
 def parsed(run: Run, step: Step, call: ClaimedCall, outcome: Outcome) -> Outcome:
     """Add the parsed text and the next stage's call to an outcome; raises ``Unparsable``, ``FieldErrors``."""
     if any(gives_orders(text) for text in step.texts(call)):
-        outcome.flags = ["injection"]
+        outcome.flags = [*outcome.flags, "injection"]
     found = joined_result(run=run, step=step, call=call, found=step.read(run, call, outcome.text))
     outcome.parsed = found
     lacking = step.lacking(run, call, found)
@@ -275,6 +318,7 @@ def from_cache(*, run: Run, step: Step, hits: Sequence[Hit]) -> list[Outcome]:
     outcomes = []
     for hit in hits:
         outcome = Outcome(id=hit.call.id, state=Call.State.DONE, of_request=0, **sources[hit.source])
+        outcome.flags = _flags(hit.request, outcome.tokens_in)
         try:
             outcome = parsed(run, step, hit.call, outcome)
         except Exception as error:
@@ -294,6 +338,12 @@ def _sources(hits: Sequence[Hit]) -> list[dict[str, Any]]:
         "id", "text", "reply", "model_returned", "fingerprint", "tokens_in", "tokens_out", "confidence",
     )  # fmt: skip
     return list(Call.objects.filter(pk__in=[hit.source for hit in hits]).values(*names)) if hits else []
+
+
+def given_up(*, run: Run, ready: Ready, rng: random.Random) -> list[Outcome]:
+    """The outcomes of a request whose reply nobody waits for any more, because its run was cancelled."""
+    error = ProviderError("cancelled", "The run was cancelled before the reply arrived.")
+    return _each(ready, [failed(run, ready, call, error, Decimal(0), 0.0, rng) for call in ready.calls])
 
 
 def unsent(ready: Ready) -> list[Outcome]:

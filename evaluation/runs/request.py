@@ -44,6 +44,9 @@ BYTES_PER_TOKEN = 4
 IMAGE_TOKENS = 3000
 #: The assumed length of a reply, in tokens, if the request allows more.
 LIKELY_REPLY = 150
+#: More characters than an average token has in any language, and the shortest prompt that may look cut off.
+MOST_IN_A_TOKEN = 7
+LONG_PROMPT = 4000
 MILLION = Decimal(1_000_000)
 _CENT = Decimal("0.00000001")
 
@@ -168,6 +171,21 @@ def most_tokens(request: ChatRequest) -> tuple[int, int]:
         size += len(str(request.schema))
     limit = request.parameters.get("max_completion_tokens") or request.parameters.get("max_tokens") or 4096
     return size, int(limit) * int(request.parameters.get("n") or 1)
+
+
+def looks_cut_off(request: ChatRequest, tokens_in: int | None) -> bool:
+    """Whether a server counted too few tokens to have read the whole prompt.
+
+    Ollama, for example, leaves out what exceeds its context (``num_ctx``) and reports no error.
+
+    >>> long = ChatRequest("m", ({"role": "user", "content": "Owls see well at night. " * 800},), {})
+    >>> looks_cut_off(long, 4800), looks_cut_off(long, 2050)
+    (False, True)
+    """
+    if not tokens_in:  # some servers don't count, or report 0
+        return False
+    characters = sum(len(" ".join(message["content"].split())) for message in request.messages)
+    return characters > LONG_PROMPT and characters > MOST_IN_A_TOKEN * tokens_in
 
 
 def image_count(request: ChatRequest) -> int:

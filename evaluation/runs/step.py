@@ -13,7 +13,7 @@ from annotator.hit_types.replies import read_object
 from evaluation.runs.structured import keeps_to
 
 if TYPE_CHECKING:
-    from evaluation.models import Call, Run
+    from evaluation.models import Call, Endpoint, Run
     from evaluation.providers.base import ChatImage
 
 
@@ -147,6 +147,12 @@ class Step:
     def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         """The next stage's call, if this was not the last stage."""
         return None
+
+    def follow(self, run: Run, endpoint: Endpoint) -> None:
+        """Change what depends on the endpoint's address, which has changed before anybody answered a call of the run.
+
+        Runs inside a transaction that has locked the run and saves its ``rater`` afterwards.
+        """
 
     def stages(self, run: Run, call: ClaimedCall, thing: Any) -> int:
         """The number of stages of the calls about this thing."""

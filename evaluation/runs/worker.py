@@ -28,7 +28,7 @@ from evaluation.runs.apply import apply_some
 from evaluation.runs.claim import Claim, Ready, ahead, claim
 from evaluation.runs.health import endpoint_report, is_held, window_of
 from evaluation.runs.lifecycle import run_pause
-from evaluation.runs.outcome import answered, from_cache, unsent
+from evaluation.runs.outcome import answered, from_cache, given_up, unsent
 from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, give_back_lost, settle
 from evaluation.selectors.endpoint import endpoint_provider
@@ -42,6 +42,9 @@ PATIENCE_SECONDS = 60.0
 #: Seconds between two turns at the database while there are requests to send: a turn costs about the same however many
 #: calls it stores and claims.
 TURN_SECONDS = 0.03
+#: Seconds between two looks whether the run was cancelled, while its worker waits for replies. Replies that have not
+#: arrived by the second look are given up.
+LOOK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class SliceWorker:
         self.claimed = 0  # requests claimed whose outcomes are not stored yet
         self.allowed = 0  # requests that may be in flight until the next claim
         self.turn_at = 0.0
+        self.look_at = time.monotonic() + LOOK_SECONDS
         self.finished = 0
         self.why = ""
         self.wait: float | None = None
@@ -156,6 +160,8 @@ class SliceWorker:
                 ):  # leave the worker to other jobs meanwhile
                     self.why = "time"
                     return
+            if self.flying and now >= self.look_at:
+                await self._give_up_if_cancelled()
             until = not_before if not_before > now else self.deadline
             if self.outcomes or want > 0:
                 until = self.turn_at
@@ -177,6 +183,8 @@ class SliceWorker:
         """Add what was claimed to the requests to send; returns the time until which claiming again is pointless."""
         if got.state != Run.State.RUNNING:
             self.why = got.state
+        elif got.stale:  # the next slice makes a client for the endpoint as it is now
+            self.why = "time"
         self.allowed = got.allowed
         self.ready += got.ready
         self.claimed += len(got.ready)
@@ -197,10 +205,28 @@ class SliceWorker:
         self.news.set()
 
     async def _ask(self, provider: Provider, ready: Ready) -> None:
-        outcomes = await answered(
-            provider=provider, run=self.run, endpoint=self.endpoint, step=self.step, ready=ready, rng=self.rng
-        )
+        try:
+            outcomes = await answered(
+                provider=provider,
+                run=self.run,
+                endpoint=self.endpoint,
+                step=self.step,
+                ready=ready,
+                rng=self.rng,
+            )
+        except asyncio.CancelledError:
+            outcomes = given_up(run=self.run, ready=ready, rng=self.rng)
         self.outcomes += outcomes  # read only now, because the loop may have replaced the list meanwhile
+
+    async def _give_up_if_cancelled(self) -> None:
+        """End the requests in flight if the run was cancelled: an endpoint may leave them open for an hour."""
+        self.look_at = time.monotonic() + LOOK_SECONDS
+        if not await self._in_thread(self.rows, self._is_cancelled):
+            return
+        if self.why == Run.State.CANCELLED:
+            for task in self.flying:
+                task.cancel()
+        self.why = Run.State.CANCELLED
 
     def _give_back(self) -> None:
         """Return claimed requests that have not been sent, as if they had not been claimed."""
@@ -251,6 +277,12 @@ class SliceWorker:
                 log.exception("run %s: the database is unavailable; trying again", self.run_pk)
                 time.sleep(1.0)
                 self._lock_again()
+
+    def _is_cancelled(self) -> bool:
+        try:
+            return Run.objects.filter(pk=self.run_pk, state=Run.State.CANCELLED).exists()
+        except (OperationalError, InterfaceError):
+            return False  # the next turn waits for the database
 
     def _lock_again(self) -> None:
         connection.close()

@@ -23,7 +23,7 @@ WINDOW_SECONDS = 60.0
 @dataclass(frozen=True)
 class RunProgress:
     """Counts of one run. ``failures``: kind -> number of calls, including unparsable ones; the denominator is
-    ``total``. ``per_second`` is over the last minute; ``seconds_left`` is None if there was no progress.
+    ``total``. ``cut_off``: calls whose server seems to have read only a part of the prompt. ``per_second`` is over the last minute; ``seconds_left`` is None if there was no progress.
     """
 
     total: int
@@ -35,6 +35,7 @@ class RunProgress:
     from_cache: int
     tied: int
     flagged: int
+    cut_off: int
     repeats: int
     spent: Decimal
     perhaps_spent: Decimal
@@ -68,6 +69,7 @@ def run_progress(run: Run) -> RunProgress:
         from_cache=Count("id", filter=Q(from_cache=True)),
         tied=Count("id", filter=Q(flags__contains=["tie"])),
         flagged=Count("id", filter=Q(flags__contains=["injection"])),
+        cut_off=Count("id", filter=Q(flags__contains=["prompt_cut_off"])),
         tries=Sum("attempts"),
         tried=Count("id", filter=Q(attempts__gt=0)),
         lately=Count("id", filter=Q(finished_at__gt=now - timedelta(seconds=WINDOW_SECONDS))),
@@ -87,6 +89,7 @@ def run_progress(run: Run) -> RunProgress:
         from_cache=counts["from_cache"],
         tied=counts["tied"],
         flagged=counts["flagged"],
+        cut_off=counts["cut_off"],
         repeats=(counts["tries"] or 0) - counts["tried"],
         spent=run.spent_cost + run.overrun_cost,
         perhaps_spent=run.lost_cost,

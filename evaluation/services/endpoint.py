@@ -34,11 +34,11 @@ AUDITED = (
 
 
 @dataclass(frozen=True)
-class Tried:
-    """The result of a test request: ``said`` is the reply, or the error."""
+class EndpointTrial:
+    """The result of a test request: ``message`` is the reply, or the error."""
 
     ok: bool
-    said: str
+    message: str
     seconds: float = 0.0
 
 
@@ -81,7 +81,7 @@ def endpoint_save(
     about: dict[str, Any] = {"workspace": endpoint.workspace, "target": endpoint.name}
     audit_change(action=AuditAction.ENDPOINT_SAVED, row=endpoint, before=before, names=AUDITED, **about)
     if key:
-        audit_write(action=AuditAction.ENDPOINT_SAVED, after={"api_key": "set anew"}, **about)
+        audit_write(action=AuditAction.ENDPOINT_SAVED, after={"api_key": "replaced"}, **about)
     if (endpoint.headers or {}) != headers:
         audit_write(
             action=AuditAction.ENDPOINT_SAVED,
@@ -95,7 +95,7 @@ def endpoint_save(
 
 
 def _digests(headers: Mapping[str, str]) -> dict[str, str]:
-    """Each header with the beginning of its value's digest: somebody may have put a key there, although it's said not to."""
+    """Each header with the beginning of its value's digest: somebody may have put a key there, although the page says not to."""
     return {name: text_digest(str(value))[:12] for name, value in sorted(headers.items())}
 
 
@@ -162,18 +162,18 @@ def endpoint_delete(*, endpoint: Endpoint) -> None:
     endpoint.delete()
 
 
-def endpoint_try(*, endpoint: Endpoint) -> Tried:
+def endpoint_try(*, endpoint: Endpoint) -> EndpointTrial:
     """Ask for one word. The result contains the reply or the error; never raises, whatever the endpoint does."""
     try:
         return asyncio.run(_try(endpoint))
     except (ProviderError, KeyRefused) as error:
-        return Tried(False, str(error))
+        return EndpointTrial(False, str(error))
     except Exception as error:
         log.exception("testing endpoint %s failed", endpoint.pk)
-        return Tried(False, f"{type(error).__name__}: {error}"[:500])
+        return EndpointTrial(False, f"{type(error).__name__}: {error}"[:500])
 
 
-async def _try(endpoint: Endpoint) -> Tried:
+async def _try(endpoint: Endpoint) -> EndpointTrial:
     provider = endpoint_provider(endpoint)
     started = time.perf_counter()
     parameters = {"max_tokens": 16} | {k: v for k, v in endpoint.parameters.items() if v is not None}
@@ -185,4 +185,6 @@ async def _try(endpoint: Endpoint) -> Tried:
         )
     finally:
         await provider.aclose()
-    return Tried(True, f"{reply.model or endpoint.model}: {reply.text[:200]}", time.perf_counter() - started)
+    return EndpointTrial(
+        True, f"{reply.model or endpoint.model}: {reply.text[:200]}", time.perf_counter() - started
+    )

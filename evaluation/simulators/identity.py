@@ -13,6 +13,7 @@ from annotator.hit_types.base import HitType
 from annotator.models import Rater
 from evaluation.models import Call, Endpoint, Run
 from evaluation.runs.create import RunPlan
+from evaluation.runs.endpoint_settings import deployment_of
 
 #: ``Rater.source`` of all simulators.
 SOURCE = "simulator"
@@ -49,12 +50,6 @@ def version_counts(endpoint: Endpoint) -> bool:
     return bool(endpoint.api_version) and not endpoint.deployment
 
 
-def deployment_of(endpoint: Endpoint) -> str:
-    """The endpoint's deployment name, or else its address without the scheme."""
-    address = endpoint.base_url.partition("://")[2].rstrip("/").removesuffix("/v1")
-    return endpoint.deployment or address
-
-
 def short(text: str, most: int) -> str:
     """A text of at most ``most`` characters; a longer one ends in a digest, so that it stays distinct.
 
@@ -77,9 +72,10 @@ def raters_by_reply(run: Run, groups: Sequence[Sequence[Call]]) -> list[Rater]:
     later returns others, those judgments get a separate rater, so that two versions are never mixed.
     Call it in a transaction.
     """
-    if run.rater_id is None:
+    # Not ``run.rater``: the run may have followed its endpoint to another address since the caller read it.
+    own = Rater.objects.select_for_update(no_key=True, of=("self",)).filter(runs=run.pk).first()
+    if own is None:
         raise ValueError("rater: a simulation needs one")
-    own = Rater.objects.select_for_update(no_key=True).get(pk=run.rater_id)
     first = _first_returned(own)
     found: dict[str, Rater] = {}
     raters = []

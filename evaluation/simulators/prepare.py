@@ -16,12 +16,13 @@ from annotator.hit_types.languages import ENGLISH
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Rater, StudyImage
 from annotator.services.judgments_record import Given, judgments_record
-from evaluation.models import Call, Run
+from evaluation.models import Call, Endpoint, Run
 from evaluation.providers.base import ChatImage, ProviderError
+from evaluation.runs.create import RunPlan
 from evaluation.runs.demonstrations import thoughts_of
 from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.structured import stage_response, stage_schema
-from evaluation.simulators.identity import raters_by_reply, siblings
+from evaluation.simulators.identity import SOURCE, rater_name, raters_by_reply, siblings
 from evaluation.simulators.majority import Tied, majority
 from evaluation.simulators.prompt_check import prompt_problems
 
@@ -75,6 +76,21 @@ class Simulate(Step):
         return {
             pk: {digest: found[digest] for digest in those if digest in found} for pk, those in shown.items()
         }
+
+    def follow(self, run: Run, endpoint: Endpoint) -> None:
+        """The run's rater is the simulator at the endpoint's address. Items that it has judged already aren't asked about."""
+        plan = RunPlan(
+            model=run.model,
+            prompt=run.prompt,
+            parameters=run.parameters,
+            samples=run.samples,
+            together=run.together,
+        )
+        name = rater_name(kind=_kind(run), endpoint=endpoint, plan=plan)
+        run.rater, _ = Rater.objects.get_or_create(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name)
+        if not run.is_trial:
+            judged = Judgment.objects.filter(study=run.study, rater__in=siblings(run.rater)).values("item")
+            run.calls.filter(item__in=judged).delete()
 
     def parse(self, run: Run, call: ClaimedCall, text: str) -> JSON:
         kind = _kind(run)

@@ -26,10 +26,8 @@
       else if (event.key === "-") full(false);
       else if (event.key.toLowerCase() === "z") dialog.close();
     });
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      link.focus({ preventScroll: true });
-    });
+    dialog.addEventListener("close", () => dialog.remove());
+    link.focus({ preventScroll: true }); // and again on close
     dialog.showModal();
   }
 

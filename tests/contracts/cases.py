@@ -22,7 +22,7 @@ every_type = pytest.mark.parametrize(
     "kind", [pytest.param(kind, id=name) for name, kind in hit_types().items()]
 )
 
-#: The types that people and models are asked with here; the others' labels come from elsewhere.
+#: The types whose questions people and models answer here; the labels of the others come from elsewhere.
 every_asked_type = pytest.mark.parametrize(
     "kind", [pytest.param(kind, id=name) for name, kind in hit_types().items() if not kind.external]
 )

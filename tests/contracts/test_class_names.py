@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from foretell import env
 
-#: Names that may stand more than once, with the reason.
+#: Names that may be used more than once, with the reason.
 SHARED = {
     "Command": "Django looks for a class of this name in every management command.",
 }

@@ -22,7 +22,7 @@ NOT_USED = {"unfold/helpers/search.html"}
 
 
 @pytest.fixture
-def desk(live_server, page: Page) -> Page:
+def admin_page(live_server, page: Page) -> Page:
     """A page on which a superuser has logged in."""
     make_user("root", staff=True, is_superuser=True)
     page.goto(f"{live_server.url}/admin/")
@@ -34,66 +34,69 @@ def desk(live_server, page: Page) -> Page:
     return page
 
 
-def test_every_list_and_form_of_the_admin_opens(live_server, desk: Page) -> None:
+def test_every_list_and_form_of_the_admin_opens(live_server, admin_page: Page) -> None:
     visited = 0
     for model in admin.site._registry:
         label = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         for url in (reverse(f"{label}_changelist"), reverse(f"{label}_add")):
-            response = desk.goto(live_server.url + url)
+            response = admin_page.goto(live_server.url + url)
             assert response is not None
-            assert response.status in (200, 403), url  # some things are made elsewhere than in the admin
+            assert response.status in (200, 403), url  # some objects aren't created in the admin
             visited += 1
     assert visited >= 4
 
 
-def test_the_theme_is_chosen_in_the_account_menu(live_server, desk: Page) -> None:
-    desk.emulate_media(color_scheme="light")
-    menu = desk.locator("[x-data*=openUserLinks]")
+def test_the_theme_is_chosen_in_the_account_menu(live_server, admin_page: Page) -> None:
+    admin_page.emulate_media(color_scheme="light")
+    menu = admin_page.locator("[x-data*=openUserLinks]")
     log_out = menu.get_by_text("Log out")
     menu.locator("[x-on\\:click='openUserLinks = !openUserLinks']").click()
     for theme, classes in (("Dark", "dark"), ("Light", "light")):
         menu.get_by_text(theme, exact=True).click()
-        expect(desk.locator("html")).to_have_class(classes)
-        assert f"theme={theme.lower()}" in desk.evaluate("document.cookie")
+        expect(admin_page.locator("html")).to_have_class(classes)
+        assert f"theme={theme.lower()}" in admin_page.evaluate("document.cookie")
     expect(log_out).to_be_visible()
-    desk.locator("h1").first.click()
+    admin_page.locator("h1").first.click()
     expect(log_out).to_be_hidden()
 
 
-def test_the_sidebar_is_hidden_until_it_is_shown_again(live_server, desk: Page) -> None:
-    sidebar, switch = desk.locator("#nav-sidebar-inner"), desk.locator("[x-on\\:click*=sidebarDesktopOpen]")
+def test_the_sidebar_is_hidden_until_it_is_shown_again(live_server, admin_page: Page) -> None:
+    sidebar, switch = (
+        admin_page.locator("#nav-sidebar-inner"),
+        admin_page.locator("[x-on\\:click*=sidebarDesktopOpen]"),
+    )
     expect(sidebar).to_be_visible()
     switch.click()
     expect(sidebar).to_be_hidden()
-    desk.reload()
+    admin_page.reload()
     expect(sidebar).to_be_hidden()
     switch.click()
     expect(sidebar).to_be_visible()
-    desk.reload()
+    admin_page.reload()
     expect(sidebar).to_be_visible()
 
 
-def test_the_sidebar_opens_on_a_phone(live_server, desk: Page) -> None:
-    desk.set_viewport_size({"width": 390, "height": 800})
-    sidebar = desk.locator("#nav-sidebar-inner")
+def test_the_sidebar_opens_on_a_phone(live_server, admin_page: Page) -> None:
+    admin_page.set_viewport_size({"width": 390, "height": 800})
+    sidebar = admin_page.locator("#nav-sidebar-inner")
     expect(sidebar).to_be_hidden()
-    desk.locator("main [x-on\\:click*=sidebarMobileOpen]").first.click()
+    admin_page.locator("main [x-on\\:click*=sidebarMobileOpen]").first.click()
     expect(sidebar).to_be_visible()
 
 
-def test_filters_open_and_actions_appear_for_chosen_rows(live_server, desk: Page) -> None:
+def test_filters_open_and_actions_appear_for_chosen_rows(live_server, admin_page: Page) -> None:
     study = make_study(slug="owls")
     make_judgment(make_item(study, key="a"), make_rater("kim"))
-    desk.goto(live_server.url + reverse("admin:annotator_judgment_changelist"))
-    filters = desk.locator("#changelist-filter")
+    admin_page.goto(live_server.url + reverse("admin:annotator_judgment_changelist"))
+    filters = admin_page.locator("#changelist-filter")
     expect(filters).to_be_hidden()
-    desk.locator("[x-on\\:click='filterOpen = true']").click()
+    admin_page.locator("[x-on\\:click='filterOpen = true']").click()
     expect(filters).to_be_visible()
-    desk.keyboard.press("Escape")
+    admin_page.keyboard.press("Escape")
     expect(filters).to_be_hidden()
 
-    desk.locator("input.action-select").first.check()
-    bar = desk.locator("#changelist-actions")
+    admin_page.locator("input.action-select").first.check()
+    bar = admin_page.locator("#changelist-actions")
     expect(bar).to_be_visible()
     box = bar.bounding_box()
     assert box is not None
@@ -103,48 +106,48 @@ def test_filters_open_and_actions_appear_for_chosen_rows(live_server, desk: Page
     bar.locator("select[name=action]").select_option(index=1)
     expect(run).to_be_visible()
     run.click()
-    desk.wait_for_load_state()
-    expect(desk.locator("main")).to_contain_text("1")
+    admin_page.wait_for_load_state()
+    expect(admin_page.locator("main")).to_contain_text("1")
 
 
-def test_the_command_palette_works_with_the_keyboard_only(live_server, desk: Page) -> None:
-    desk.keyboard.press("Control+k")
-    field = desk.locator("#search-input-command")
+def test_the_command_palette_works_with_the_keyboard_only(live_server, admin_page: Page) -> None:
+    admin_page.keyboard.press("Control+k")
+    field = admin_page.locator("#search-input-command")
     expect(field).to_be_focused()
     field.press_sequentially("exclusion")
-    expect(desk.locator("#command-results-list li").first).to_be_visible()
-    desk.keyboard.press("ArrowDown")
+    expect(admin_page.locator("#command-results-list li").first).to_be_visible()
+    admin_page.keyboard.press("ArrowDown")
     expect(
-        desk.locator("#command-results-list li.active, #command-results-list .active").first
+        admin_page.locator("#command-results-list li.active, #command-results-list .active").first
     ).to_be_visible()
-    desk.keyboard.press("Enter")
-    desk.wait_for_url("**/exclusion/**")
-    desk.keyboard.press("Control+k")
+    admin_page.keyboard.press("Enter")
+    admin_page.wait_for_url("**/exclusion/**")
+    admin_page.keyboard.press("Control+k")
     expect(field).to_be_focused()
-    desk.keyboard.press("Escape")
+    admin_page.keyboard.press("Escape")
     expect(field).to_be_hidden()
 
 
-def test_a_users_form_is_filled_and_saved(live_server, desk: Page) -> None:
+def test_a_users_form_is_filled_and_saved(live_server, admin_page: Page) -> None:
     """Date and time pickers, the two boxes of permissions, and the form's address."""
     user = make_user("kim", staff=True)
-    desk.goto(live_server.url + reverse("admin:annotator_user_change", args=[user.pk]))
-    desk.locator("#calendarlink1").click()
-    box = desk.locator("#calendarbox1")
+    admin_page.goto(live_server.url + reverse("admin:annotator_user_change", args=[user.pk]))
+    admin_page.locator("#calendarlink1").click()
+    box = admin_page.locator("#calendarbox1")
     expect(box).to_be_visible()
     box.get_by_text("Yesterday").click()
     expect(box).to_be_hidden()
-    expect(desk.locator("[name=date_joined_0]")).not_to_have_value(f"{user.date_joined:%Y-%m-%d}")
-    desk.fill("[name=email]", "kim@example.org")
-    form = desk.locator("#user_form")
+    expect(admin_page.locator("[name=date_joined_0]")).not_to_have_value(f"{user.date_joined:%Y-%m-%d}")
+    admin_page.fill("[name=email]", "kim@example.org")
+    form = admin_page.locator("#user_form")
     assert form.get_attribute("action") == f"/admin/annotator/user/{user.pk}/change/"
-    desk.locator("[name=_save]").click()
-    desk.wait_for_url("**/annotator/user/")
+    admin_page.locator("[name=_save]").click()
+    admin_page.wait_for_url("**/annotator/user/")
     user.refresh_from_db()
     assert user.email == "kim@example.org"
 
 
-# -- what Unfold may write one day -----------------------------------------------------------------------
+# -- every expression in Unfold's templates ---------------------------------------------------------------
 
 EXPRESSION = re.compile(
     r"""(?:x-(?:data|show|sort|text|model|if|bind|on|init|effect|resize|html)[\w:.-]*|[@:][a-z][\w:.-]*)=("[^"]*"|'[^']*')"""
@@ -180,11 +183,11 @@ def expressions() -> list[tuple[str, str]]:
     return found
 
 
-def test_alpines_build_reads_every_expression_of_unfolds_templates(live_server, desk: Page) -> None:
+def test_alpines_build_reads_every_expression_of_unfolds_templates(live_server, admin_page: Page) -> None:
     every = expressions()
     assert len(every) > 150
     every.append(("this test", "if (open) close()"))
-    refused = desk.evaluate(
+    refused = admin_page.evaluate(
         """every => every.map(([name, text]) => {
              try { Alpine.evaluateRaw(document.body, text); }
              catch (error) { return `${name}: ${text}: ${error.message}`; }

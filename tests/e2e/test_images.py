@@ -64,6 +64,18 @@ def test_an_image_fits_and_opens_by_key_and_click(
     assert page.locator("[name=lit]").first.is_checked()
 
 
+def test_the_image_has_the_focus_as_soon_as_it_is_closed(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only when the dialog's ``close`` event arrives: until then, a key would be pressed nowhere."""
+    shown(style, page, monkeypatch)
+    page.keyboard.press("z")
+    expect(page.get_by_role("dialog", name="A lamp above the harbour")).to_be_visible()
+    assert page.evaluate(
+        "document.querySelector('dialog[open]').close(), document.activeElement.hasAttribute('data-zoom')"
+    )
+
+
 def test_an_image_opens_by_touch(style: str, phone: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     shown(style, phone, monkeypatch)
     phone.locator("[data-zoom]").first.tap()

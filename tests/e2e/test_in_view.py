@@ -215,7 +215,7 @@ def test_four_explanations_take_one_and_a_half_screens_at_most(
     assert len(tops) == 1, "yes, moderate and no are not side by side"
 
 
-def test_keys_lead_to_the_next_question_and_to_the_text(
+def test_keys_move_to_the_next_question_and_to_the_text(
     style: str, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stages, number, _ = list(stages_of("atomic_units", "long"))[1]

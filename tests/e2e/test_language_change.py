@@ -1,4 +1,4 @@
-"""What a change of the language leaves as it was, and what follows it: typed answers, pages for a lost connection."""
+"""What a change of language keeps, and what changes with it: typed answers, pages for a lost connection."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.test import Client, override_settings
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, Response, expect
 
 from annotator.web.style_gallery.samples import screens
+from tests.e2e.axe import violations
 from tests.e2e.style_server import served
 
 pytestmark = pytest.mark.browser
@@ -26,21 +26,12 @@ TASKS = [
     "screen/exam/",
 ]
 PICTURES = Path(__file__).parents[2] / "test-results" / "style"
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 @pytest.fixture(scope="module")
 def style() -> Iterator[str]:
     with served() as address:
         yield f"{address}/style/"
-
-
-def violations(page: Page, *rules: str, within: str = "html") -> list[str]:
-    only = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": TAGS}
-    found = Axe().run(page, context=within, options={"runOnly": only}).response["violations"]
-    return [
-        f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -208,7 +199,7 @@ def test_first_view_is_eight_responses_and_sixty_kilobytes_at_most(style: str, p
     assert page.locator("script:not([defer])").count() == 0
 
 
-def test_a_theme_that_was_chosen_overrules_the_device(style: str, page: Page) -> None:
+def test_a_chosen_theme_overrides_the_devices_setting(style: str, page: Page) -> None:
     page.emulate_media(color_scheme="light")
     page.goto(style)
     page.get_by_label("Dark", exact=True).check()
@@ -218,7 +209,7 @@ def test_a_theme_that_was_chosen_overrules_the_device(style: str, page: Page) ->
     assert page.evaluate(dark) == "rgb(22, 21, 19)"
 
 
-def test_steps_unfold_without_script(style: str, no_script_page: Page) -> None:
+def test_steps_expand_without_a_script(style: str, no_script_page: Page) -> None:
     page = no_script_page
     page.goto(style + "screen/task/")
     second = page.get_by_text("What will the robot answer to the follow-up question?")
@@ -246,7 +237,7 @@ def test_system_colours_distinguish_the_chosen_option(style: str, page: Page) ->
     assert other.evaluate(outline) == "none"
 
 
-def test_instructions_print_unfolded_and_without_controls(style: str, page: Page) -> None:
+def test_instructions_are_printed_in_full_and_without_controls(style: str, page: Page) -> None:
     page.goto(style + "screen/instructions/")
     page.locator("summary").first.click()
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")

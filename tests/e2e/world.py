@@ -45,7 +45,7 @@ from foretell import env
 from tests.evaluation.reports.studies import stored
 from tests.factories import make_file_import, make_item, make_judgment, make_rater, make_study, make_user
 
-#: Where a person stands whose page is looked at -> which of their pages are seen from there.
+#: The step that a person has reached -> which of their pages are opened at that step.
 STEPS = ("consent", "instructions", "practice", "exam", "exam_result", "tasks", "done")
 
 
@@ -248,7 +248,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "admin:study_questions_sample": [["study", "exam"]],
     "annotator:image": [],  # a picture; tests/e2e/test_images.py opens it
     "annotator:left": [],  # only for people who have left; tests/annotator/web/test_leaving.py opens it
-    "admin:view_on_site": [],  # leads away from here; nothing of ours uses it
+    "admin:view_on_site": [],  # redirects to another page; Foretell doesn't use it
     "admin:jsi18n": [[]],
     # Only served with DEBUG on; test_style.py checks them.
     "style": [],

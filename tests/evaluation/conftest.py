@@ -1,4 +1,4 @@
-"""A scripted provider in a process of its own, for all tests of one session."""
+"""A scripted provider in a process of its own, for all tests of one session; reports that are queued and not computed."""
 
 from __future__ import annotations
 
@@ -26,5 +26,13 @@ def scripted(scripted_process: ScriptedProcess) -> ScriptedProcess:
 
 @pytest.fixture
 def scripted_allowed(scripted: ScriptedProcess, settings: Any) -> None:
-    """The scripted provider is a host that may be asked."""
+    """Allow requests to the scripted provider."""
     settings.LLM_ALLOWED_HOSTS = [scripted.host]
+
+
+@pytest.fixture
+def queued_reports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The primary keys of the reports that a test queues; no worker is running."""
+    found: list[int] = []
+    monkeypatch.setattr("evaluation.services.report._send", found.append)
+    return found

@@ -7,17 +7,26 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from django.db import connection
 
 from annotator.models import Item, Study, User
 from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, Run
+from evaluation.runs.claim import Claim, claim
 from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_finish, run_start
+from evaluation.runs.registry import step_get
 from evaluation.runs.worker import SliceWorker, Worked
 from evaluation.simulators.start import simulation_create
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study, simulation_payload
+
+#: ``pytestmark`` of tests whose workers, in their own threads and transactions, call the scripted provider.
+SCRIPTED_MARKS = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("scripted_allowed"),
+]
 
 
 def make_endpoint(
@@ -67,6 +76,11 @@ def work_and_close(run_pk: int, number: int = 0) -> str:
         return SliceWorker(run_pk=run_pk, number=number, seconds=300).work().why
     finally:
         connection.close()
+
+
+def claim_as(token: str, run: Run, *, want: int = 50, **fields: Any) -> Claim:
+    """Claim calls as the worker named ``token`` would; it then neither sends nor stores anything."""
+    return claim(run=run, endpoint=run.endpoint, step=step_get(run.kind), token=token, want=want, **fields)
 
 
 def states(run: Run) -> Counter[str]:

@@ -52,7 +52,7 @@ SENT = {
     "/admin/evaluation/run/RUN/do/cancel/": "editor",
     "/admin/evaluation/pipeline/PIPELINE/do/cancel/": "editor",
 }
-#: Lists: everybody has one, with nothing of anybody else's.
+#: Lists, which everybody has; they show only what is one's own.
 LISTS = ["endpoint", "recipe", "pipeline", "run", "call", "report"]
 
 

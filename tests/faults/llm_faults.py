@@ -29,7 +29,9 @@ from tests.factories import make_participation, make_study
 from tests.processes import Process, WorkerProcess
 
 #: Replies that no server should send; see ``evaluation.providers.scripted.misbehave``.
-POISON = "whitespace,deep,deep_extra,nan,overflow,long_number,odd_types,error_body,nul,bad_gzip,html,slow"
+BAD_REPLIES = (
+    "whitespace,deep,deep_extra,nan,overflow,long_number,odd_types,error_body,nul,bad_gzip,html,slow"
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class FaultPlan:
     seed: int = 1
     outages: int = 0
     outage_seconds: float = 4.0
-    kinds: str = f"429,500,hang,truncated,empty,refusal,{POISON}"
+    kinds: str = f"429,500,hang,truncated,empty,refusal,{BAD_REPLIES}"
 
 
 @dataclass

@@ -16,6 +16,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
 from annotator.models import Judgment, Study
@@ -153,6 +154,32 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, empty_database: 
     done = restore(tmp_path / "backup", empty_database, tmp_path / "new")
     assert done.returncode == 1
     assert "annotator.9999_from_the_future" in done.stderr
+
+
+MIGRATE_TO = """
+import django, json, sys; django.setup()
+from foretell.restore import _migrate_to
+_migrate_to(json.loads(sys.argv[1]))
+"""
+
+
+def test_an_older_backup_gets_the_tables_of_its_time(empty_database: str) -> None:
+    """One that was made before the migrations that are squashed now had all been written."""
+    recorded = MigrationRecorder(connection).applied_migrations()
+    older = [[app, name] for app, name in recorded if app not in ("annotator", "evaluation")]
+    older += [["annotator", "0001_initial"], ["annotator", "0002_export"], ["evaluation", "0001_initial"]]
+    done = python("-c", MIGRATE_TO, json.dumps(older), DATABASE_URL=empty_database)
+    assert done.returncode == 0, done.stderr
+    with psycopg.connect(empty_database) as database:
+        stored = database.execute("SELECT app, name FROM django_migrations").fetchall()
+        found = database.execute(
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
+        ).fetchall()
+    ours = {(app, name) for app, name in older if app in ("annotator", "evaluation")}
+    assert {one for one in stored if one[0] in ("annotator", "evaluation")} == ours
+    tables = {table for (table,) in found}
+    assert {"annotator_study", "annotator_export", "evaluation_report"} <= tables
+    assert not tables & {"annotator_apitoken", "evaluation_reportfile"}
 
 
 def test_the_keys_are_kept_separate_and_private(tmp_path: Path, settings: object) -> None:

@@ -131,7 +131,7 @@ def test_the_ledger_balances_when_web_processes_are_killed(web):
     done = threading.Event()
 
     def killer() -> None:
-        # By progress and not by the clock, so that a fast machine is interrupted too, and a slow one gets on.
+        # By progress and not by the clock, so that a fast machine is interrupted too, and a slow one makes progress.
         for number in range(KILLS):
             while sum(len(person.acknowledged) for person in people) < number * 180 // (KILLS + 1):
                 if done.wait(0.02):

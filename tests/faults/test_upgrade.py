@@ -15,9 +15,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.db import connection
 
 from foretell import env
-from tests.databases import empty_database
+from tests.databases import address, empty_database, schema
 from tests.faults.test_race import Annotator
 from tests.processes import WebProcess, shared_environment, wait_until
 
@@ -82,6 +83,9 @@ def test_people_submit_while_the_tables_change_and_two_versions_serve(
         begin(groups[0])
         wait_until(lambda: acknowledged(groups[0]) >= 5, 300, "people work with the old version")
         run(env.ROOT, database, "manage.py", "migrate", "--verbosity", "0")
+        upgraded, new_one = schema(database), schema(address(connection.settings_dict["NAME"]))
+        assert len(new_one) > 800
+        assert upgraded == new_one, "a database that is upgraded step by step differs from a new one"
         after_migration = acknowledged(groups[0])
         new.start()
         begin(groups[1])
@@ -107,6 +111,6 @@ def test_people_submit_while_the_tables_change_and_two_versions_serve(
             "SELECT max(n) FROM (SELECT count(*) n FROM annotator_judgment GROUP BY item_id) AS items"
         ).fetchone()
     assert len(taken) == len(set(taken)) > ITEMS
-    assert set(taken) == stored, "nothing lost, nothing stored that nobody was told of"
+    assert set(taken) == stored, "nothing lost, and nothing stored that wasn't acknowledged"
     assert per_item is not None
     assert per_item[0] <= REDUNDANCY

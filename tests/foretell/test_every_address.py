@@ -49,7 +49,7 @@ def fill(route: str, values: dict[str, str], hostile: int = -1, instead: str = "
 
 @pytest.fixture
 def values() -> dict[str, str]:
-    """What stands for the variables of paths, so that a page is reached apart from the hostile one."""
+    """Values for the variables of paths, so that only the hostile one can be at fault."""
     study = make_study(items=2, launched=True, by=make_user("ada", staff=True))
     assignment = assignment_next(participation=make_participation(study))
     assert assignment is not None
@@ -61,7 +61,7 @@ def values() -> dict[str, str]:
 
 @pytest.fixture
 def superuser(client: Client) -> Client:
-    """Who reaches every page."""
+    """A user who may open every page."""
     client.raise_request_exception = False
     client.force_login(User.objects.create_superuser("root-of-lab"))
     return client
@@ -82,7 +82,7 @@ def test_no_value_in_a_path_causes_a_server_error(superuser: Client, values: dic
     assert asked > 1500
 
 
-def test_no_query_causes_a_server_error_or_leads_away_and_no_page_is_stored(
+def test_no_query_causes_a_server_error_or_redirects_to_another_site_and_no_page_is_stored(
     superuser: Client, values: dict[str, str]
 ) -> None:
     wrong, stored = {}, set()
@@ -104,7 +104,7 @@ def test_no_query_causes_a_server_error_or_leads_away_and_no_page_is_stored(
 @pytest.mark.parametrize(
     "away", ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"]
 )
-def test_a_login_never_leads_to_another_site(client: Client, away: str) -> None:
+def test_a_login_never_redirects_to_another_site(client: Client, away: str) -> None:
     person = make_user("bea")
     person.set_password("a-long-password-7")
     person.save()

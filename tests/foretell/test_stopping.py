@@ -1,4 +1,4 @@
-"""``make run`` stops whenever the signal arrives, also between two instructions where an exception would lock it up."""
+"""``make run`` stops whenever the signal arrives, also between two instructions where an exception would cause a deadlock."""
 
 from __future__ import annotations
 

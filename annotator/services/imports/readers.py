@@ -10,6 +10,7 @@ import csv
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,9 +124,8 @@ class _Fault(ValueError):
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> Values:
     found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+    if len(found) < len(pairs):
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise _Fault(f"the key {twice!r} occurs twice in one object")
     return found
 

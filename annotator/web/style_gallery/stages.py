@@ -121,7 +121,7 @@ PLAUSIBILITY = Stage(
         )
         for n in range(len(_REASONS))
     ),
-    lead="Easily understood, factually right, all the important reasons, and more than the question said again.",
+    lead="Easily understood, factually right, all the important reasons, and more than a restatement of the question.",
 )
 
 POINTS = Stage(

@@ -88,7 +88,7 @@ def per_language(parser: Parser, token: Token) -> Node:
         if not _depends_only_on_the_language(node):
             what = f"line {node.token.lineno}: {node.token.contents!r}" if node.token else repr(node)
             raise template.TemplateSyntaxError(
-                f"{what} can't stand in {{% per_language %}}, because it may differ between pages in one language."
+                f"{what} can't be used in {{% per_language %}}, because it may differ between pages in one language."
             )
     return RenderedOnce(passage)
 

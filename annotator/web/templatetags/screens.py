@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from annotator.core.language import Language, languages
-from annotator.hit_types.base import Stage
+from annotator.hit_types.base import Block, Stage
 from annotator.hit_types.images import ImageText, read_image
 from annotator.models import Study
 from annotator.selectors.images import image_url
@@ -58,6 +58,28 @@ def question_rendered(one: Asked) -> SafeString:
 @lru_cache(maxsize=500)
 def _asked_cached(one: Asked, language: str | None) -> SafeString:
     return question_rendered(one)
+
+
+@register.simple_tag(takes_context=True)
+def material(context: template.Context, block: Block, level: int = 2, prefix: str = "") -> SafeString:
+    """``{% material block level prefix %}``: one labelled piece of material, rendered once per language: the tasks about an
+    explanation share most of their material. Images have an address for each reader and are never cached.
+    """
+    if block.format == "image":
+        shared = {name: context.get(name) for name in ("request", "study")}
+        return _material(block, level, prefix, **shared)
+    return _material_cached(block, level, prefix, get_language())
+
+
+def _material(block: Block, level: int, prefix: str, **context: Any) -> SafeString:
+    return render_to_string(
+        "components/block.html", {"block": block, "level": level, "prefix": prefix, **context}
+    )
+
+
+@lru_cache(maxsize=500)
+def _material_cached(block: Block, level: int, prefix: str, language: str | None) -> SafeString:
+    return _material(block, level, prefix)
 
 
 #: Errors of HIT types that annotators can see. HIT types don't import Django, so the errors are translated here.
@@ -123,9 +145,9 @@ _SLOT = re.compile(r"slot-([a-z_]+)-tols")
 @register.simple_tag(takes_context=True)
 def menu(context: template.Context) -> SafeString:
     """The task's menu. Each combination of entries is rendered once per language; then only the slots are filled in."""
-    given = {name: context.get(name) or "" for name in _MENU}
+    given = {name: conditional_escape(context.get(name) or "") for name in _MENU}
     parts = _menu_parts(get_language(), context.get("mode", ""), *(name for name in _MENU if given[name]))
-    return mark_safe("".join(conditional_escape(given[part]) if odd else part for odd, part in parts))  # noqa: S308
+    return mark_safe("".join([given[part] if odd else part for odd, part in parts]))  # noqa: S308
 
 
 @lru_cache(maxsize=100)

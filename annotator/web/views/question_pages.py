@@ -104,7 +104,7 @@ def question_page(
 
 
 def missed_question(kind: HitType, question: Question, response: JSON, number: int) -> dict[str, Any]:
-    """A question that was answered wrongly, for the result page."""
+    """A question that was answered incorrectly, for the result page."""
     return {
         "number": number,
         "stage": stage_shown(kind.question_stage(question.payload, question.gold)),

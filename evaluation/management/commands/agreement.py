@@ -17,7 +17,7 @@ from evaluation.agreement.accuracy import accuracy
 from evaluation.agreement.aggregate import PerRater, aggregate
 from evaluation.agreement.by_group import by_group, grouped_values
 from evaluation.agreement.descriptive import unit_distributions
-from evaluation.agreement.output import Beside, json_pieces
+from evaluation.agreement.output import Additions, json_pieces
 from evaluation.agreement.output_csv import as_csv, units_csv
 from evaluation.agreement.output_text import as_text
 from evaluation.agreement.reading import ReadRatings, read_ratings
@@ -164,7 +164,7 @@ class Command(BaseCommand):
         try:
             read, notes = _read(options)
             summary = _summary(read, options)
-            beside = _beside(read, options)
+            additions = _additions(read, options)
             if options["units"]:
                 shown = without_labels(read, options["without_label"]).ratings
                 Path(options["units"]).write_text(units_csv(unit_distributions(shown)), encoding="utf-8")
@@ -176,7 +176,7 @@ class Command(BaseCommand):
             self.stderr.write(f"note: {note}")
         settings = {"bootstrap": {"replicates": options["bootstrap"], "seed": options["seed"]}}
         write = {"json": json_pieces, "csv": as_csv, "text": as_text}[options["format"]]
-        found = write(summary, settings, beside)
+        found = write(summary, settings, additions)
         for piece in [found] if isinstance(found, str) else found:
             self.stdout.write(piece, ending="")
 
@@ -247,7 +247,7 @@ def _summary(read: ReadRatings, options: dict[str, Any]) -> AgreementSummary:
     )
 
 
-def _beside(read: ReadRatings, options: dict[str, Any]) -> Beside:
+def _additions(read: ReadRatings, options: dict[str, Any]) -> Additions:
     """Groups and accuracy, if requested."""
     if options["missing_wrong"] and read.gold is None:
         raise CommandError("--missing-wrong needs --gold")
@@ -278,10 +278,10 @@ def _beside(read: ReadRatings, options: dict[str, Any]) -> Beside:
             **resampling,
         )
     if read.gold is None:
-        return Beside(groups)
+        return Additions(groups)
     labels = None if rule is None else aggregate(read.ratings, rule)
     unanswered = read.unanswered if wrong else None
     right = accuracy(
         read.ratings, read.gold, labels=labels, unanswered=unanswered, ties_wrong=wrong, **resampling
     )
-    return Beside(groups, right)
+    return Additions(groups, right)

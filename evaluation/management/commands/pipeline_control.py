@@ -1,4 +1,4 @@
-"""``manage.py pipeline_control PK show|pause|resume|cancel|retry|budget``: control a pipeline."""
+"""``manage.py pipeline_control PK show|pause|resume|cancel|same-deployment|retry|budget``: control a pipeline."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.core.errors import Conflict
 from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline
-from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume
+from evaluation.pipelines.advance import pipeline_cancel, pipeline_deployment_confirm, pipeline_resume
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
 
-ACTIONS: dict[str, Any] = {"pause": pipeline_pause, "resume": pipeline_resume, "cancel": pipeline_cancel}
+ACTIONS: dict[str, Any] = {
+    "pause": pipeline_pause,
+    "resume": pipeline_resume,
+    "cancel": pipeline_cancel,
+    "same-deployment": pipeline_deployment_confirm,
+}
 
 
 class Command(BaseCommand):
-    help = "Show a pipeline, pause, resume or cancel it, retry its failed calls, or change its budget."
+    help = (
+        "Show a pipeline, pause, resume or cancel it, confirm that its endpoints' new addresses are the same deployments, "
+        "retry its failed calls, or change its budget."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("pipeline", type=int, help="The number of the pipeline.")

@@ -1,4 +1,4 @@
-"""``manage.py run PK show|start|pause|resume|cancel|retry|budget``: control a run of model calls."""
+"""``manage.py run PK show|start|pause|resume|cancel|same-deployment|retry|budget``: control a run of model calls."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from evaluation.models import Run
 from evaluation.runs.lifecycle import (
     run_budget_set,
     run_cancel,
+    run_deployment_confirm,
     run_pause,
     run_resume,
     run_retry_failed,
@@ -26,11 +27,15 @@ ACTIONS: dict[str, Any] = {
     "pause": run_pause,
     "resume": run_resume,
     "cancel": run_cancel,
+    "same-deployment": run_deployment_confirm,
 }
 
 
 class Command(BaseCommand):
-    help = "Show a run, start, pause, resume or cancel it, retry its failed calls, or change its budget."
+    help = (
+        "Show a run, start, pause, resume or cancel it, confirm that its endpoint's new address is the same deployment, "
+        "retry its failed calls, or change its budget."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", type=int, help="The number of the run.")

@@ -20,6 +20,7 @@ from evaluation.providers.scripted.embeddings import embed
 from evaluation.providers.scripted.gate import Gate
 from evaluation.providers.scripted.http import Request, Response, json_response
 from evaluation.providers.scripted.misbehave import misbehave
+from evaluation.providers.scripted.ollama import ollama
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
 from evaluation.providers.scripted.parts import messages_read
 from evaluation.providers.scripted.tuning import Tuning
@@ -66,6 +67,8 @@ class Scripted:
             return await anthropic(request, self)
         if path.startswith("/gemini/v1beta/"):
             return await gemini(request, self)
+        if path.startswith("/ollama/"):
+            return await ollama(request, self)
         if path == "/redirect/v1/chat/completions":
             return Response(307, b"", {"location": "/v1/chat/completions"})
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":

@@ -121,6 +121,11 @@ def _long_text(reply: dict[str, Any]) -> Response:
     return json_response(reply | {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
 
 
+def _loop(reply: dict[str, Any]) -> Response:
+    """A model that repeats itself until it is stopped."""
+    return _with_message(reply, content="```\n" * 40_000)
+
+
 def _empty_body(reply: dict[str, Any]) -> Response:
     return Response(200, b"", JSON_TYPE)
 
@@ -173,6 +178,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], Response]] = {
     "misfit": _misfit,
     "html": _html,
     "long_text": _long_text,
+    "loop": _loop,
     "empty_body": _empty_body,
     "parts": _parts,
     "thinking": _thinking,

@@ -29,11 +29,11 @@ def accuracy_section(ctx: Context) -> Section | None:
     """One table for each variable that has correct labels; None if there is none."""
     blocks, prose = [], []
     for variable in ctx.data.variables:
-        beside = scored(ctx, variable.name)
-        if beside is None:
+        scores = scored(ctx, variable.name)
+        if scores is None:
             continue
-        found = _of_people(ctx, variable, beside)
-        blocks.append(_table(ctx, variable, beside, found))
+        found = _of_people(ctx, variable, scores)
+        blocks.append(_table(ctx, variable, scores, found))
         if found is not None:
             prose.append(
                 f"On “{variable.title}”, {estimate(found.ratings, 'percent')} of the labels of {ctx.people} are correct."
@@ -107,15 +107,15 @@ def _with_blanks(ctx: Context, table: VariableRatings) -> tuple[Ratings, Codes, 
     return ratings, every, (rater.astype(np.int64), unit_of[blank])
 
 
-def _of_people(ctx: Context, variable: Variable, beside: Scored) -> GoldAccuracy | None:
+def _of_people(ctx: Context, variable: Variable, scores: Scored) -> GoldAccuracy | None:
     if ctx.only_simulators:
         return None
-    people = beside.of_people()
+    people = scores.of_people()
     rule = parse_rule(ctx.rule_for(variable.name, rule_of(ctx)))
-    (labels,) = rule.tables(people.ratings if not isinstance(rule, Single) else beside.ratings)
+    (labels,) = rule.tables(people.ratings if not isinstance(rule, Single) else scores.ratings)
     return accuracy(
         people.ratings,
-        beside.gold,
+        scores.gold,
         labels=labels,
         unanswered=people.unanswered,
         ties_wrong=ctx.choices.ties == "wrong",
@@ -123,14 +123,14 @@ def _of_people(ctx: Context, variable: Variable, beside: Scored) -> GoldAccuracy
     )
 
 
-def _table(ctx: Context, variable: Variable, beside: Scored, found: GoldAccuracy | None) -> Table:
+def _table(ctx: Context, variable: Variable, scores: Scored, found: GoldAccuracy | None) -> Table:
     rows = []
     if found is not None and found.labels is not None:
         who = ctx.people.capitalize()
-        rows.append(TableRow([f"{who}, one label a unit"], _cells(found.labels, rule_of(ctx))))
+        rows.append(TableRow([f"{who}, one label per unit"], _cells(found.labels, rule_of(ctx))))
         rows.append(TableRow([f"{who}, single labels"], _cells(found.ratings, "per_rater")))
-    ratings = beside.ratings
-    everyone = accuracy(ratings, beside.gold, unanswered=beside.unanswered, **ctx.resampling).raters
+    ratings = scores.ratings
+    everyone = accuracy(ratings, scores.gold, unanswered=scores.unanswered, **ctx.resampling).raters
     for name in ctx.simulators:
         if name in everyone:
             rows.append(TableRow([name], _cells(everyone[name], f"single:{name}"), group="Simulators"))
@@ -145,7 +145,7 @@ def _table(ctx: Context, variable: Variable, beside: Scored, found: GoldAccuracy
         head=["Labels of"],
         columns=[TableColumn("% correct"), TableColumn("Labels")],
         rows=rows,
-        notes=_notes(ctx, variable.name, beside),
+        notes=_notes(ctx, variable.name, scores),
     )
 
 
@@ -153,9 +153,9 @@ def _cells(found: Any, rule: str) -> list[Cell]:
     return [Cell.of(found, shape="percent", rule=rule), Cell.count(found.n)]
 
 
-def _notes(ctx: Context, variable: str, beside: Scored) -> list[str]:
+def _notes(ctx: Context, variable: str, scores: Scored) -> list[str]:
     notes = ["Units on which raters tie count as wrong."] if ctx.choices.ties == "wrong" else []
-    blank = int((beside.gold[beside.unanswered[1]] >= 0).sum())
+    blank = int((scores.gold[scores.unanswered[1]] >= 0).sum())
     if ctx.choices.blanks == "wrong":
         notes.append(f"Questions that a rater left blank count as wrong: {count(blank, 'answer')}.")
     else:

@@ -56,21 +56,21 @@ def groups(ctx: Context) -> Section | None:
 
 
 def _agreement(ctx: Context, variable: Variable, attribute: Attribute) -> Table:
-    beside = scored(ctx, variable.name)
+    scores = scored(ctx, variable.name)
     table = ctx.data.table(variable.name)
-    everyone = table.ratings if beside is None else beside.ratings
-    item = table.units.item if beside is None else beside.item
+    everyone = table.ratings if scores is None else scores.ratings
+    item = table.units.item if scores is None else scores.item
     unanswered: tuple[Ints, Ints, Codes] | None = None
     people = everyone
     if not ctx.only_simulators:
         people = everyone.where(~everyone.is_simulator[everyone.rater])
-        beside = beside and beside.of_people()
+        scores = scores and scores.of_people()
     by_item = attribute.of == "items"
     codes: Codes = attribute.codes[item[people.unit] if by_item else people.rater]
-    if beside is not None:
-        rater, unit = beside.unanswered
+    if scores is not None:
+        rater, unit = scores.unanswered
         unanswered = (rater, unit, attribute.codes[item[unit] if by_item else rater])
-    gold = None if beside is None else beside.gold
+    gold = None if scores is None else scores.gold
     found = by_group(
         people,
         attribute.names,

@@ -310,7 +310,7 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
 EXEMPT = {
     "account_language_set": "a person's own choice of the language of their pages",
     "study_clean": "checks an unsaved row",
-    "study_text_faults": "reads",
+    "study_texts_clean": "checks an unsaved row",
     "study_templates": "reads",
     "invitation_digest": "computes",
     "invitation_send": "sends what invitation_create recorded",

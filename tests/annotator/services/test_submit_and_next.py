@@ -335,4 +335,22 @@ def test_the_number_of_queries_of_submit_and_next_is_constant(size):
     ) as queries:
         turn(person, assignment)
     work = [q["sql"] for q in queries if not q["sql"].startswith(("SAVEPOINT", "RELEASE"))]
-    assert len(work) == 4, "\n".join(work)
+    assert len(work) == 3, "\n".join(work)
+
+
+def test_the_statements_of_a_turn_are_planned_once_for_each_connection():
+    study = make_study(items=20, launched=True)
+    person = make_participation(study)
+    assignment = take(person)
+    for _ in range(10):
+        assignment = turn(person, assignment).assignment
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements")
+        plans = {statement: counts for statement, *counts in cursor.fetchall()}
+    claim = next(
+        counts
+        for statement, counts in plans.items()
+        if "annotator_place" in statement and "freed" in statement
+    )
+    assert claim[0] >= 10
+    assert all(custom == 0 for _, custom in plans.values()), plans

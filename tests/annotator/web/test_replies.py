@@ -75,7 +75,7 @@ def test_a_reply_is_announced_to_its_recipient_only(person: Participation) -> No
 
 
 def test_a_submit_asks_for_replies_only_where_there_are_some(client: Client, person: Participation) -> None:
-    """Seven statements in all for a judgment, the next task and its page; replies are counted with the progress."""
+    """Six statements in all for a judgment, the next task and its page; replies are counted with the progress."""
     submit(client, person)  # connections and caches
     Message.objects.filter(kind="reply").update(read_at=timezone.now())
     held = assignment_next(participation=Participation.objects.get(pk=person.pk))
@@ -83,4 +83,4 @@ def test_a_submit_asks_for_replies_only_where_there_are_some(client: Client, per
     with CaptureQueriesContext(connection) as queries:
         client.post(f"/task/{held.pk}/", {"stage": "0", "helpful": "no"}, headers={"HX-Request": "true"})
     work = [q["sql"] for q in queries if not q["sql"].startswith(("SAVEPOINT", "RELEASE"))]
-    assert len(work) == 7, "\n".join(work)
+    assert len(work) == 6, "\n".join(work)

@@ -1,21 +1,25 @@
 """Cached renderings and prepared queries give the same results as fresh ones."""
 
 import django
+import psycopg
 import pytest
+from django.db import OperationalError, connection
 from django.template import Context, Engine, TemplateSyntaxError
 from django.template.loader import render_to_string
 from django.templatetags.i18n import TranslateNode
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import translation
 
 from annotator.core import prepared
 from annotator.core.prepared import Prepared
-from annotator.hit_types.base import Field, Option, Stage
+from annotator.hit_types.base import Block, Field, Option, Stage
 from annotator.models import Assignment
 from annotator.services.assignment import assignment_next
 from annotator.web.addresses import study_url, task_url
 from annotator.web.task_form import task_form
 from annotator.web.templatetags import constant_parts, screens
+from tests.databases import address
 from tests.factories import make_participation, make_study
 
 MENUS = [
@@ -52,6 +56,77 @@ def test_typed_text_is_never_cached():
         (one,) = task_form(stage, response, errors).asked
         assert rendered("{% question one %}", one=one) == screens.question_rendered(one)
         assert screens._asked_cached.cache_info() == before
+
+
+BLOCKS = (
+    Block("question", "Question", "Can owls <fly>?"),
+    Block("notes", "Notes", "**No** `x`", format="markdown"),
+    Block("options", "Options", items=("A. Yes", "B. No"), kind="options"),
+)
+
+
+def test_material_is_the_same_as_its_template_in_every_place():
+    for block in BLOCKS:
+        for level, prefix in [(2, ""), (4, "q3-")]:
+            plain = render_to_string(
+                "components/block.html", {"block": block, "level": level, "prefix": prefix}
+            )
+            for _ in range(2):  # rendered, then kept
+                assert (
+                    rendered("{% material block level prefix %}", block=block, level=level, prefix=prefix)
+                    == plain
+                )
+
+
+def test_material_with_an_image_is_never_cached():
+    before = screens._material_cached.cache_info()
+    block = Block("picture", "Picture", "![An owl](owl.png)", format="image")
+    assert "An owl" in rendered("{% material block %}", block=block)
+    assert screens._material_cached.cache_info() == before
+
+
+def test_a_claimed_task_is_the_same_as_the_stored_one(db):
+    study = make_study(items=3, launched=True)
+    participation = make_participation(study)
+    given = assignment_next(participation=participation)
+    stored = Assignment.objects.select_related("item", "place").get(pk=given.pk)
+    for one, other in [(given, stored), (given.item, stored.item), (given.place, stored.place)]:
+        loaded = [f.attname for f in one._meta.concrete_fields if f.attname not in one.get_deferred_fields()]
+        assert [getattr(one, name) for name in loaded] == [getattr(other, name) for name in loaded]
+    assert not given.get_deferred_fields()
+    assert given.item.gold == stored.item.gold  # a column that the claim doesn't return
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_query_of_a_request_finds_out_that_the_connection_was_lost():
+    """Without a statement of its own, unlike Django's check."""
+    study = make_study(items=1, launched=True)
+    pk = assignment_next(participation=make_participation(study)).pk
+    found = Prepared(lambda pk: Assignment.objects.filter(pk=pk), -1)
+    for lost in (False, True):
+        assert found.first(pk)
+        if lost:
+            with psycopg.connect(address(connection.settings_dict["NAME"]), autocommit=True) as other:
+                other.execute(
+                    "SELECT pg_terminate_backend(%s, 60000)", [connection.connection.info.backend_pid]
+                )
+        connection.health_check_enabled, connection.health_check_done = True, False  # as a request begins
+        with CaptureQueriesContext(connection) as queries:
+            assert found.first(pk).pk == pk
+        assert lost or len(queries) == 1
+    assert connection.health_check_done
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_is_lost_later_in_a_request_is_an_error():
+    found = Prepared(lambda pk: Assignment.objects.filter(pk=pk), -1)
+    found.first(0)
+    connection.health_check_enabled, connection.health_check_done = True, True
+    with psycopg.connect(address(connection.settings_dict["NAME"]), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 60000)", [connection.connection.info.backend_pid])
+    with pytest.raises(OperationalError):
+        found.first(0)
+    connection.close()
 
 
 def test_the_installed_django_is_among_the_checked_versions():
@@ -116,7 +191,7 @@ def test_a_passage_is_rendered_once_for_each_language(monkeypatch):
     ],
 )
 def test_a_passage_that_differs_between_pages_is_refused(inside):
-    with pytest.raises(TemplateSyntaxError, match=r"can't stand in"):
+    with pytest.raises(TemplateSyntaxError, match=r"can't be used in"):
         rendered("{% load i18n static %}{% per_language %}" + inside + "{% endper_language %}")
 
 

@@ -11,11 +11,11 @@ from django.test import Client
 from django.urls import reverse
 
 from evaluation.models import Run
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 @pytest.fixture

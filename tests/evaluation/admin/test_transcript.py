@@ -20,12 +20,19 @@ from evaluation.models import Run
 from evaluation.selectors.transcript import runs_compare
 from evaluation.services.call_files import calls_export, calls_import
 from tests.annotator.services.test_images import ROW
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, states, work
+from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
+    make_endpoint,
+    make_material,
+    make_run,
+    states,
+    work,
+)
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study, make_user
 from tests.pictures import picture
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_few_raters_say_nothing_of_new_ones():
     table = ratings_of(np.random.default_rng(0).integers(0, 2, (4, 40)))
     found = summarize(table, rng=np.random.default_rng(0), replicates=40, new_raters=True)
     for estimate in (found.everyone.krippendorff_alpha, found.kappa["nominal"].mean["all"]):
-        assert estimate.interval == "none: 4 raters are too few to speak of new ones"
+        assert estimate.interval == "none: 4 raters are too few to generalise to new ones"
         assert np.isnan(estimate.low)
 
 

@@ -7,6 +7,10 @@ import numpy as np
 from evaluation.metrics import FollowUps
 
 GUESS = "cannot guess"
+#: Words with what tokenizers treat differently: capitals, numbers, punctuation, apostrophes, hyphens.
+WORDS = [
+    "Can", "the", "owl", "swim", "across", "3.5", "%", "of", "a", "lake", "?", "isn't", "it", "hard", ",", "U.S.", "pork-belly",
+]  # fmt: skip
 
 
 def followups(rows, **extra) -> FollowUps:
@@ -36,6 +40,11 @@ def random_followups(rng: np.random.Generator, instances: int = 8, per: int = 5)
     words = ["owl", "lake", "Can", "the", "swim", "bear", "fly", "north", "cold", "sea"]
     texts = [" ".join(rng.choice(words, rng.integers(2, 7))) for _ in rows]
     return followups(rows, text=texts, generator=[("g1", "g2")[i % 2] for i in range(len(rows))])
+
+
+def random_texts(rng: np.random.Generator, number: int) -> list[str]:
+    """Texts of 1 to 13 of ``WORDS``."""
+    return [" ".join(rng.choice(WORDS, rng.integers(1, 14))) for _ in range(number)]
 
 
 def shuffled(table: FollowUps, rng: np.random.Generator) -> FollowUps:

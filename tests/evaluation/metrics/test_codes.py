@@ -1,10 +1,14 @@
-"""Names as codes: the same whichever way they are told apart, and when rows are taken."""
+"""Codes of names, and what a part of a table or a table with other columns shares with the whole."""
+
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from evaluation.metrics import FollowUps, resample
+from evaluation.metrics.masks import Masks
 from evaluation.metrics.resample import codes_of
+from tests.evaluation.metrics.factories import random_followups
 
 
 @pytest.mark.parametrize("as_array", [False, True])
@@ -41,3 +45,33 @@ def test_rows_that_are_taken_keep_their_codes():
     changed = table.with_columns(kind=["new"] * 60)
     assert (table.codes("kind")[1], changed.codes("kind")[1]) == (("",), ("new",))
     assert table.codes("kind")[1] == ("",)
+
+
+MASKS = [one.name for one in fields(Masks)]
+
+
+def masks(table: FollowUps) -> dict[str, list[bool]]:
+    return {name: getattr(table, name).tolist() for name in MASKS}
+
+
+@pytest.mark.parametrize("other", [{}, {"ties_wrong": True}, {"refusals_left_out": True}])
+def test_a_part_has_the_masks_of_its_own_columns(other):
+    whole = random_followups(np.random.default_rng(5))
+    real = ["refusal" if n % 7 == 3 else value for n, value in enumerate(whole.real)]
+    whole = replace(whole.with_columns(real=real, missing=["raters tie"] * len(whole)), **other)
+    part = whole.take(np.arange(1, len(whole)))
+    columns = {name: getattr(part, name) for name in ("unit", "explanation", "instance", "system")}
+    fresh = FollowUps(
+        **columns, simulated=part.simulated, real=part.real, missing=part.missing, abstain=part.abstain, **other
+    )  # fmt: skip
+    assert masks(part) == masks(fresh)
+    assert sum(map(any, masks(part).values())) == len(MASKS), "a mask without a single row tests nothing"
+
+
+def test_a_part_with_other_labels_has_the_masks_of_those_labels():
+    part = random_followups(np.random.default_rng(6)).take(np.arange(0, 40, 2))
+    assert not part.labelled.all()
+    changed = part.with_columns(simulated=["yes"] * len(part), real=["yes"] * len(part))
+    assert changed.labelled.all()
+    assert changed.right.all()
+    assert replace(changed, abstain={"yes"}).simulatable.sum() == 0

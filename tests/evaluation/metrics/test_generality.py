@@ -19,7 +19,7 @@ from evaluation.metrics import (
     generality_by,
     similarity,
 )
-from tests.evaluation.metrics.factories import GUESS, followups, random_followups, shuffled
+from tests.evaluation.metrics.factories import GUESS, followups, random_followups, random_texts, shuffled
 
 ROWS = [
     ("e1", "x1", "s", "yes", "yes"),
@@ -74,26 +74,7 @@ def test_two_empty_word_sets_are_undefined_not_a_division_by_zero():
 @pytest.mark.parametrize("seed", range(4))
 def test_bleu_equals_sacrebleu_in_both_directions(seed):
     rng = np.random.default_rng(seed)
-    words = [
-        "Can",
-        "the",
-        "owl",
-        "swim",
-        "across",
-        "3.5",
-        "%",
-        "of",
-        "a",
-        "lake",
-        "?",
-        "isn't",
-        "it",
-        "hard",
-        ",",
-        "U.S.",
-        "pork-belly",
-    ]
-    texts = [" ".join(rng.choice(words, rng.integers(1, 14))) for _ in range(8)]
+    texts = random_texts(rng, 8)
     scorer = sacrebleu.BLEU(effective_order=True)
     expected = [[scorer.sentence_score(a, [b]).score / 100 for b in texts] for a in texts]
     found = Bleu().matrix(texts)

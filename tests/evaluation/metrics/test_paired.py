@@ -88,7 +88,7 @@ def test_forced_explanations_are_distinguished_as_in_the_paper():
     assert found.difference.low > 0.35
     assert found.p_permutation < 0.001
     assert found.p_t < 1e-16
-    assert found.difference.left_out["instances not answered rightly under normal prompting"] == 30
+    assert found.difference.left_out["instances not answered correctly under normal prompting"] == 30
     assert found.difference.n == 120 - found.difference.left_out.get(
         "instances without a precision under both", 0
     )

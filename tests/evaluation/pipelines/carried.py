@@ -1,4 +1,4 @@
-"""Recipes that are carried out on a little material with the scripted provider, for the tests in this folder."""
+"""Run recipes on a little material with the scripted provider, for the tests in this folder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def carried_out(
     """The pipeline of a shipped recipe, done; ``options`` are those of ``manage.py pipeline``."""
     make_endpoint(scripted, model=model)
     path = material(recipe_file(name)["task"], folder)
-    if name == "p3-utility":  # nobody is here to validate the questions
+    if name == "p3-utility":  # no people validate the questions here
         options.setdefault("override", ["validated.by=simulators"])
     options.setdefault("allow_own_model", True)  # one model plays all parts
     call_command("pipeline", name, dataset=path, endpoint="scripted", inline=True, verbosity=0, **options)

@@ -12,7 +12,7 @@ from tests.evaluation.scripted_process import ScriptedProcess
 
 @pytest.fixture
 def allowed(scripted: ScriptedProcess, settings: Any) -> None:
-    """The scripted provider may be called."""
+    """Allow requests to the scripted provider."""
     settings.LLM_ALLOWED_HOSTS = [scripted.host]
 
 

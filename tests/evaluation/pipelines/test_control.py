@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
 from annotator.core.errors import Conflict
-from annotator.models import Dataset, Instance, Judgment, User
+from annotator.models import AuditAction, AuditEntry, Dataset, Instance, Judgment, User
 from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, Pipeline, Run
 from evaluation.pipelines.advance import pipeline_advance, pipeline_resume
@@ -26,11 +26,11 @@ from evaluation.pipelines.control import (
 from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.plan import pipeline_plan
 from evaluation.runs.inline import run_inline
-from tests.evaluation.run_factories import make_endpoint
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 RECIPE: dict[str, Any] = {
     "name": "small",
     "title": "Small",
@@ -74,7 +74,7 @@ def small(endpoint: Endpoint, *, by: User | None = None, **whole: Any) -> Pipeli
 
 
 def carry(pipeline: Pipeline) -> Pipeline:
-    """Carry a pipeline out in this process until it waits for nobody."""
+    """Run a pipeline in this process until it is done or waits for a person."""
     for _ in range(50):
         state = pipeline_advance(pipeline_pk=pipeline.pk)
         if state != "waiting":
@@ -117,9 +117,54 @@ def test_each_model_is_asked_at_its_own_endpoint_and_several_simulators_judge(
     assert Judgment.objects.values("rater").distinct().count() == 2
 
 
-def test_a_simulator_that_is_the_model_under_study_is_pointed_out(scripted: ScriptedProcess) -> None:
+def test_a_simulator_that_is_the_model_under_study_is_flagged(scripted: ScriptedProcess) -> None:
     pipeline = carry(small(make_endpoint(scripted)))
     assert pipeline.results["simulators"]["note"] == "a simulator is the model that is studied"
+
+
+def test_a_pipeline_stops_at_a_step_in_which_no_call_succeeded_and_sends_them_again_when_resumed(
+    scripted: ScriptedProcess,
+) -> None:
+    endpoint = make_endpoint(scripted, model="scripted?refuse=owl&code=bad_request")
+    pipeline = carry(small(endpoint))
+    assert (pipeline.state, pipeline.step, pipeline.runs.count()) == ("paused", 0, 1)
+    assert pipeline.reason.startswith("explain: no call of run")
+    assert (
+        "3 calls failed: bad_request 3. The first one: HTTP 400: This prompt is not accepted."
+        in pipeline.reason
+    )
+    Run.objects.update(model="scripted")
+    pipeline = carry(pipeline_resume(pipeline=pipeline))
+    assert pipeline.runs.order_by("pk")[0].calls.filter(state="done").count() == 3
+    assert pipeline.step >= 1
+
+
+def test_a_later_step_does_not_ask_the_same_model_at_another_address_unless_somebody_confirms_it(
+    scripted: ScriptedProcess, settings: Any, client: Client
+) -> None:
+    endpoint = make_endpoint(scripted)
+    pipeline = small(endpoint)
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+    run_inline(run=pipeline.runs.get())
+    host = scripted.host.replace("127.0.0.1", "localhost")
+    settings.LLM_ALLOWED_HOSTS = [*settings.LLM_ALLOWED_HOSTS, host]
+    Endpoint.objects.update(base_url=f"http://{host}/v1")
+    pipeline = carry(pipeline)
+    assert (pipeline.state, pipeline.runs.count()) == ("paused", 1)
+    assert pipeline.reason.startswith(f"follow-ups: The answers so far come from {scripted.host}")
+    assert f"the endpoint scripted is at {host} now" in pipeline.reason
+    client.force_login(make_user("boss", staff=True, is_superuser=True))
+    page = reverse("admin:evaluation_pipeline_change", args=[pipeline.pk])
+    assert "It&#x27;s the same deployment: resume" in client.get(page).content.decode()
+    carry(pipeline_resume(pipeline=pipeline))
+    assert pipeline.runs.count() == 1, "still elsewhere"
+    confirmed = client.post(f"/api/v1/pipelines/{pipeline.pk}/same-deployment/")
+    assert (confirmed.status_code, confirmed.json()["state"]) == (200, "running")
+    pipeline = carry(pipeline)
+    assert pipeline.state == "done", pipeline.reason
+    assert AuditEntry.objects.filter(action=AuditAction.DEPLOYMENT_CONFIRMED).count() == 1
+    with pytest.raises(CommandError, match="is done"):
+        call_command("pipeline_control", str(pipeline.pk), "same-deployment", stdout=StringIO())
 
 
 def test_an_endpoint_of_another_workspace_is_refused_before_the_start(scripted: ScriptedProcess) -> None:

@@ -29,7 +29,7 @@ def content_of(report: Report, **choices: Any) -> Any:
 
 
 @pytest.mark.parametrize("task", ["news", "medical"])
-def test_the_sanity_check_gives_one_and_asks_about_parsing_once(
+def test_the_sanity_check_has_a_precision_of_one_and_asks_about_parsing_once(
     task: str, scripted: ScriptedProcess, tmp_path: Path
 ) -> None:
     pipeline = carried_out(f"p2-{task}", scripted, tmp_path, model=MODEL)

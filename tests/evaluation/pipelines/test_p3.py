@@ -102,7 +102,7 @@ def test_an_upgrade_assigns_verdicts_to_each_pipelines_study(
     verdicts = study_of(pipeline, "validation").question_verdicts
     found = dict(verdicts.values_list("follow_up", "accepted"))
     verdicts.all().delete()
-    with connection.cursor() as cursor:  # as an earlier version kept them
+    with connection.cursor() as cursor:  # as an earlier version stored them
         cursor.execute("ALTER TABLE annotator_followup ADD COLUMN validated boolean")
     try:
         with connection.cursor() as cursor:

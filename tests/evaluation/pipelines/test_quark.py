@@ -341,7 +341,7 @@ def test_a_killed_worker_starts_no_second_job_and_cancelling_ends_it(
     assert (tuning.state, tuning.job_id, bool(tuning.file_id)) == ("waiting", "", True)
     assert tuning_work(pipeline_pk=pipeline.pk) is False
     tuning.refresh_from_db()
-    assert (tuning.state, tuning.job_id) == ("running", asked[2].id)  # found, not begun again
+    assert (tuning.state, tuning.job_id) == ("running", asked[2].id)  # the job is found, not started again
 
     pipeline_cancel(pipeline=pipeline)
     tuning.refresh_from_db()

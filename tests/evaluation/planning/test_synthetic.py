@@ -1,5 +1,6 @@
 import csv
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_raters_who_only_guess_do_not_agree():
         ({"simulators": {"gpt": 3.0}}, "simulators"),
     ],
 )
-def test_impossible_designs_are_named(change, message):
+def test_an_impossible_design_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         StudyDesign(**change)
 
@@ -110,7 +111,7 @@ def test_from_ratings_majority_single_and_per_rater_by_hand():
         ]
     )
     majority = simulatability_from_ratings(table, ratings, "majority")
-    assert majority.precision.value == 1.0  # u1 yes, rightly; u2 tied; u3 not rated
+    assert majority.precision.value == 1.0  # u1 is yes, which is right; u2 is tied; u3 isn't rated
     assert majority.simulatable.left_out == {"raters tie": 1, "not rated": 1}
     single = simulatability_from_ratings(table, ratings, "single:ann")
     assert single.precision.value == 0.5
@@ -152,13 +153,13 @@ def test_plan_halving_the_width_takes_four_times_the_instances_and_the_cost():
     assert wide.width <= 0.2
 
 
-def test_plan_keeps_its_promise():
+def test_a_planned_study_has_the_planned_width():
     design = StudyDesign(instances=40, precision=(0.8,), follow_ups=5, accuracy=1.0, accuracy_sd=0.0)
     row = plan_width(design, 0.1, np.random.default_rng(1), redundancies=(1,), runs=150)[0]
     widths = []
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        study = draw_study(StudyDesign(**{**design.__dict__, "instances": row.instances}), rng)
+        study = draw_study(replace(design, instances=row.instances), rng)
         found = simulatability(study.truth, rng=rng).precision
         widths.append(found.high - found.low)
     assert np.mean(widths) == pytest.approx(0.1, rel=0.25)
@@ -190,7 +191,7 @@ def test_every_figure_can_be_planned(figure):
     assert math.isnan(row.bias) == (figure == "alpha")
 
 
-def test_impossible_plans_are_named():
+def test_an_impossible_plan_is_refused():
     design, rng = StudyDesign(instances=5), np.random.default_rng(0)
     with pytest.raises(ValueError, match="width"):
         plan_width(design, 0, rng)

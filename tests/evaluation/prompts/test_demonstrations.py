@@ -83,7 +83,9 @@ PROMPTS: dict[tuple[str, str, str], tuple[int, Read]] = {
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids="/".join)
-def test_demonstrations_are_as_many_as_in_the_paper_and_can_be_parsed(prompt: tuple[str, str, str]) -> None:
+def test_a_prompt_has_as_many_demonstrations_as_in_the_paper_and_each_can_be_parsed(
+    prompt: tuple[str, str, str],
+) -> None:
     wanted, read = PROMPTS[prompt]
     found = demonstrations(*prompt)
     assert len(found) == wanted

@@ -1,4 +1,4 @@
-"""Replies in the manner of many models: what each must be read as, and what must be refused.
+"""Replies in the styles of many models: what each must be read as, and what must be refused.
 
 ``llm-replies.jsonl`` has one reply a line. ``reader`` says what was asked for, with the study's language after a colon;
 ``want`` is what must be read, or a kind of refusal with an exclamation mark.

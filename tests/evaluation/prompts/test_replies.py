@@ -1,8 +1,9 @@
-"""The readers of generated material, on the forms that real models give."""
+"""The readers of generated material, on replies in the forms that real models use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.hit_types.base import Unparsable
+from annotator.hit_types.replies import YES_NO_LABELS, read_answers, read_object
 from evaluation.prompts import prompt_file, prompt_names
 from evaluation.prompts.injection import gives_orders
 from evaluation.prompts.replies import (
@@ -180,23 +182,40 @@ def test_bulleted_lists_and_reasons_are_read() -> None:
             call()
 
 
+READERS: list[Callable[[str], Any]] = [
+    lambda text: reasoning_then_answer(text, "yes_no"),
+    lambda text: marked_answer(text, "preference"),
+    lambda text: questions(text, 5),
+    guessed_question,
+    lambda text: labelled(text, ["Explanation", "Summary"]),
+    bullets,
+    reasons,
+    lambda text: read_answers(text, ["1", "2"], YES_NO_LABELS),
+    read_object,
+]
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "```\n", "#\n", "<think>", "[THINK]", "<answer>", "<answer> ", "<|channel|>final", "[", "{", '{"a":[', " ", "\n ", "1. ",
+        "- \n", "yes, ", "ANSWER: ",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("end", ["", "\n</think>ANSWER: yes"])
+def test_a_reply_that_repeats_itself_to_the_end_is_read_or_refused(repeated: str, end: str) -> None:
+    """With a pattern that needs more than linear time, this takes minutes or hours."""
+    text = repeated * ((200_000 - len(end)) // len(repeated)) + end
+    for read in READERS:
+        with suppress(Unparsable):
+            read(text)
+
+
 @given(st.text(max_size=300))
 def test_any_text_is_either_read_or_unparsable(text: str) -> None:
-    readers: list[Callable[[str], Any]] = [
-        lambda t: reasoning_then_answer(t, "yes_no"),
-        lambda t: marked_answer(t, "preference"),
-        lambda t: questions(t, 5),
-        guessed_question,
-        lambda t: labelled(t, ["Explanation", "Summary"]),
-        bullets,
-        guessed_question,
-        reasons,
-    ]
-    for read in readers:
-        try:
+    for read in READERS:
+        with suppress(Unparsable):
             read(text)
-        except Unparsable:
-            continue
 
 
 @given(

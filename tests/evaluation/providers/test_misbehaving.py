@@ -31,6 +31,7 @@ EXPECTED = {
     "misfit": "invalid_reply",
     "html": "invalid_reply",
     "long_text": "",
+    "loop": "",
     "empty_body": "invalid_reply",
     "parts": "",
     "thinking": "",

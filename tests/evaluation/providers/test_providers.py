@@ -19,7 +19,7 @@ from evaluation.providers.hosts import (
     origin_of,
     resolve,
 )
-from evaluation.providers.openai_compatible import OpenAICompatible
+from evaluation.providers.openai_compatible import OpenAICompatible, read_error
 from evaluation.providers.rest import Access
 from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
 from evaluation.providers.scripted.options import FAULTS
@@ -29,7 +29,7 @@ Ask = Callable[[Any], Coroutine[Any, Any, Any]]
 
 
 def in_thread(coroutine: Any) -> Any:
-    """Run to the end in a thread of its own: a browser of this session may keep a loop in this one."""
+    """Run to the end in a thread of its own, because a browser test of the session may leave an event loop running in this one."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(asyncio.run, coroutine).result()
 
@@ -222,7 +222,7 @@ def test_public_addresses_are_allowed() -> None:
 def test_a_name_that_resolves_to_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, scripted: ScriptedProcess
 ) -> None:
-    """Rebinding: the name looked harmless when the endpoint was saved, and resolves inward when it is asked."""
+    """DNS rebinding: the name had a public address when the endpoint was saved, and has a private one when a request is sent."""
     asked = []
 
     async def inward(self: asyncio.AbstractEventLoop, host: Any, port: Any, **rest: Any) -> list[Any]:
@@ -246,7 +246,9 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
     with pytest.raises(ProviderError) as caught:
         in_thread(main())
     assert caught.value.kind == "refused_host"
-    assert asked == ["rebinding.example"]  # looked up once: what is checked is what is connected to
+    assert asked == [
+        "rebinding.example"
+    ]  # looked up once, so the address that is checked is the one that is used
     assert scripted.stats()["requests"] == 0
 
 
@@ -256,7 +258,23 @@ def test_a_base_url_without_v1_is_explained(scripted: ScriptedProcess) -> None:
     assert caught.value.kind == "not_found"
 
 
+def test_a_server_without_json_schemas_is_explained_whatever_its_status() -> None:
+    said = (
+        "1 validation error:\\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be"
+        " 'text' or 'json_object'\", 'input': 'json_schema'}"
+    )
+    body = {"error": {"message": said, "type": "internal_server_error", "param": None, "code": None}}
+    message, kind = read_error("http://127.0.0.1:8000/v1", 500, body)
+    assert kind == "bad_request"
+    assert message.endswith("Clear *structured* in the endpoint's settings, and start a new run.")
+
+
+def test_the_detail_of_an_error_is_its_message() -> None:
+    message, kind = read_error("http://127.0.0.1:8000", 404, {"detail": "Not Found"})
+    assert (message, kind) == ("Not Found. Does the base URL need /v1 at its end?", "not_found")
+
+
 @pytest.mark.parametrize("url", ["http://llm.example:8000/v1", "https://10.0.0.7/v1"])
-def test_a_refused_host_names_the_setting_that_allows_it(url: str) -> None:
+def test_the_error_for_a_refused_host_names_the_setting_that_allows_it(url: str) -> None:
     with pytest.raises(HostRefused, match="setting LLM_ALLOWED_HOSTS"):
         check_origin(origin_of(url), HostPolicy())

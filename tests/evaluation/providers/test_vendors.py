@@ -270,4 +270,4 @@ def test_an_endpoint_of_each_protocol_can_be_tested(scripted: ScriptedProcess) -
     for vendor, how in VENDORS.items():
         endpoint = make_endpoint(scripted, name=vendor, protocol=vendor, base_url=scripted.root + how["path"])
         tried = endpoint_try(endpoint=endpoint)
-        assert tried.ok, tried.said
+        assert tried.ok, tried.message

@@ -116,7 +116,7 @@ def test_exclusions_are_left_out_counted_by_reason_and_reversible():
     of_bob = Judgment.objects.get(item__key="two", rater__name="bob")
     Exclusion.objects.create(study=study, rater=ann, reason="too fast")
     Exclusion.objects.create(study=study, item=study.items.get(key="three"), reason="broken text")
-    Exclusion.objects.create(study=study, judgment=of_bob, reason="asked to be taken back")
+    Exclusion.objects.create(study=study, judgment=of_bob, reason="asked to withdraw")
     lifted = Exclusion.objects.create(study=study, rater=Rater.objects.get(name="bob"), reason="by mistake")
     Exclusion.objects.filter(pk=lifted.pk).update(lifted_at=timezone.now())
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotator.models import FollowUp, Instance, Item, Judgment, Output, Rater, Study, System
-from tests.evaluation.reports.studies import of_type
+from annotator.models import FollowUp, Instance, Item, Output, Rater, Study, System
+from tests.evaluation.reports.studies import judged, of_type
 from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
 
 
-def answered(item: Item, rater: Rater, response: dict[str, Any]) -> None:
-    """A stored response of any type, past the type's own parser: these tests are about what comes after it."""
-    judgment = make_judgment(item, rater)
-    Judgment.objects.filter(pk=judgment.pk).update(response=response)
-
-
-def turned(study: Study, hit_type: str, gold: str = "yes") -> Study:
-    """The study as one of another type; every instance has the gold label, one question a name."""
+def typed(study: Study, hit_type: str, gold: str = "yes") -> Study:
+    """The same study with another type; every instance has the gold label, and one question for each name."""
     of_type(study, hit_type)
     for instance in Instance.objects.filter(items__study=study).distinct():
         Instance.objects.filter(pk=instance.pk).update(gold_label=gold, input=f"Question {instance.key}?")
@@ -67,7 +61,7 @@ def p1_study(**fields: Any) -> Study:
     system_is("normal", "m", "post-hoc")
     system_is("thought", "m", "chain of thought")
     system_is("forced", "m", "forced")
-    return turned(study, "simulation")
+    return typed(study, "simulation")
 
 
 #: follow-up, instance, its text, answers of ann, bob and gpt: input 1, input 2, output 1, output 2 (y or n each)
@@ -94,9 +88,9 @@ def p2_study(**fields: Any) -> Study:
             if key in ("c1", "d1"):  # the first follow-up of an explanation asks about its parsing
                 fine = "yes" if key == "c1" else "no"
                 response |= {"parsed_1": fine, "complete": fine}
-            answered(item, rater, response)
+            judged(item, rater, response)
     system_is("cot of m", "m", "cot")
-    return turned(study, "atomic_units")
+    return typed(study, "atomic_units")
 
 
 #: instance, system, the system's own answer, (before, after) of three people, GEN-U with the rationale
@@ -114,8 +108,8 @@ def p3_utility_study(*, gen_u: bool = True, **fields: Any) -> Study:
         item = make_item(study, key=f"{instance}{system}", instance=instance, system=system)
         type(item.explanation).objects.filter(pk=item.explanation_id).update(output=output)
         for name, (before, after) in zip("abc", given, strict=True):
-            answered(item, make_rater(name), {"before": before, "after": after})
-    turned(study, "utility")
+            judged(item, name, {"before": before, "after": after})
+    typed(study, "utility")
     if gen_u:
         for instance, alone in (("x", "no"), ("y", "yes")):
             where = Instance.objects.get(
@@ -152,8 +146,8 @@ def p3_generalization_study() -> Study:
     for number, (instance, kind, *given) in enumerate(P3_QUESTIONS):
         item = make_item(study, key=f"q{number}", instance=instance, system="s")
         FollowUp.objects.filter(pk=item.follow_up_id).update(kind=kind, gold_label="yes")
-        answered(item, make_rater("a"), dict(zip(fields, given, strict=True)))
-    return turned(study, "generalization_utility")
+        judged(item, "a", dict(zip(fields, given, strict=True)))
+    return typed(study, "generalization_utility")
 
 
 #: instance, system, group, its two properties of three people
@@ -179,6 +173,6 @@ def p3_properties_study(*, only: str = "", **fields: Any) -> Study:
         item = make_item(study, key=f"p{number}", instance=instance, system=system)
         for rater, marks in zip("abc", given, strict=True):
             answers = {n: "yes" if m == "y" else "no" for n, m in zip(names, marks, strict=True)}
-            answered(item, make_rater(rater), answers)
+            judged(item, rater, answers)
         Item.objects.filter(pk=item.pk).update(payload=item.payload | {"group": GROUPS[names[0]]})
-    return turned(study, "rationale_properties")
+    return typed(study, "rationale_properties")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotator.models import Item, Study
+from django.test import Client
+
+from annotator.models import Item, Judgment, Membership, Rater, Study
 from evaluation.models import Report
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import Computed, compute
 from evaluation.services.report import report_compute, report_create
-from tests.factories import make_item, make_judgment, make_rater, make_study
+from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
 #: item, instance, system, the system's real output, ann's answer, bob's answer
 ROWS = [
@@ -35,7 +37,7 @@ def small_study(*, simulator: bool = False, **fields: Any) -> Study:
     return study
 
 
-#: What items of a type hold beside a simulation's payload, as far as the type itself looks at it.
+#: What a type reads of an item's payload, beyond what a simulation has.
 PAYLOADS: dict[str, dict[str, Any]] = {
     "atomic_units": {"domain": "news", "ask": ["parse", "input", "output"]},
     "generalization_utility": {"arms": [["before", "after", "follow_up_before", "follow_up_after"]]},
@@ -43,12 +45,28 @@ PAYLOADS: dict[str, dict[str, Any]] = {
 
 
 def of_type(study: Study, hit_type: str) -> Study:
-    """The study as one of another type: these tests are about what comes after a type's own parser."""
+    """The same study with another type: these tests are about what comes after a type's own parser."""
     Study.objects.filter(pk=study.pk).update(hit_type=hit_type)
     for item in study.items.all():
         Item.objects.filter(pk=item.pk).update(payload=PAYLOADS.get(hit_type, {}) | item.payload)
     study.refresh_from_db()
     return study
+
+
+def judged(item: Item, rater: Rater | str, response: dict[str, Any]) -> None:
+    """Store a response of any type without its type's own parser: these tests are about what comes after it."""
+    judgment = make_judgment(item, make_rater(rater) if isinstance(rater, str) else rater)
+    Judgment.objects.filter(pk=judgment.pk).update(response=response)
+
+
+def client_of(*studies: Study, role: str = "owner") -> Client:
+    """The browser of a researcher who has this role in the studies."""
+    user = make_user(staff=True)
+    for study in studies:
+        Membership.objects.update_or_create(study=study, user=user, defaults={"role": role})
+    client = Client()
+    client.force_login(user)
+    return client
 
 
 def computed(study: Study, *, figures: bool = False, **choices: Any) -> Computed:

@@ -1,4 +1,4 @@
-"""A report's numbers, worked out by hand, and what it says if nothing can be computed."""
+"""A report's numbers, worked out by hand, and the reasons it gives for what can't be computed."""
 
 import json
 
@@ -143,7 +143,7 @@ def undefined_everywhere(content: dict) -> set[str]:
     return reasons
 
 
-def test_an_empty_study_says_so():
+def test_a_report_on_an_empty_study_says_so():
     content = computed(make_study()).content
     data = content["sections"][0]
     assert data["prose"] == ["No judgment counts yet, so no figure below is defined."]
@@ -297,7 +297,7 @@ def test_people_and_rehearsal_raters_are_counted_one_or_the_other():
     assert left["by a person, in a report on the rehearsal", "Judgments"]["value"] == 12
 
 
-def test_a_study_without_a_rehearsal_says_so():
+def test_a_report_without_a_rehearsal_says_so():
     content = computed(small_study(), count="rehearsal").content
     assert [w for w in content["warnings"] if w.startswith("No rehearsal rater")]
     assert (

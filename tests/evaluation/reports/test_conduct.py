@@ -7,8 +7,7 @@ from django.urls import reverse
 
 from annotator.models import Consent, Judgment, LedgerEntry, Rater
 from evaluation.models import Endpoint, Run
-from tests.evaluation.reports.studies import cells_of, computed, small_study, stored, table_of
-from tests.evaluation.views.test_report_pages import client_of
+from tests.evaluation.reports.studies import cells_of, client_of, computed, small_study, stored, table_of
 from tests.factories import make_item, make_judgment, make_participation, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
@@ -118,7 +117,7 @@ def test_without_a_simulator_there_is_no_prediction_powered_section():
     assert not [s for s in computed(small_study()).content["sections"] if s["id"] == "prediction-powered"]
 
 
-def test_items_that_differ_lead_to_their_pages():
+def test_items_that_differ_link_to_their_pages():
     study = small_study(simulator=True)
     report = stored(study)
     table = table_of(report.content, "calibration-items-1")

@@ -49,7 +49,7 @@ def simulators_only():
     return study
 
 
-def test_a_study_that_only_simulators_judged_reads_as_such():
+def test_a_report_on_simulators_alone_says_so():
     content = computed(simulators_only()).content
     assert content["warnings"][0].startswith("Only simulators have judged this study (gpt-4).")
     assert dict(content["facts"])["Counted"] == "simulators"

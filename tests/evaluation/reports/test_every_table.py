@@ -100,7 +100,7 @@ def test_p1_tables_1_to_6():
             # one minus Jaccard of each explanation's two follow-ups: 2/3, 1, 2/3, 1/3
             ("p1-table-1", "P1 Table 1", "g1", "Jaccard", 2 / 3),
             ("p1-table-1", "P1 Table 1", "g1", "Simulatable", 1.0),
-            # normal: x 2 of 2, y 1 of 2; forced: x 1 of 2, y 0 of 2; both instances are answered rightly
+            # normal: x 2 of 2, y 1 of 2; forced: x 1 of 2, y 0 of 2; both instances are answered correctly
             ("p1-table-2", "P1 Table 2", "normal", "Normal", 0.75),
             ("p1-table-2", "P1 Table 2", "normal", "Forced", 0.25),
             ("p1-table-2", "P1 Table 2", "normal", "Δ", 0.5),
@@ -208,7 +208,7 @@ def test_p3_tables_3_4_6_and_18():
     assert reasons == {"no instance has a gold rationale to compare the rationale with"}
 
 
-def test_bertscore_is_not_computed_without_its_extra_and_by_hand_with_it(monkeypatch):
+def test_bertscore_needs_its_extra_and_equals_the_value_by_hand(monkeypatch):
     study = p3_utility_study()
     Instance.objects.filter(items__study=study).update(gold_rationale="Because it is so.")
 

@@ -1,4 +1,4 @@
-"""Exports: nothing is run, nothing is lost, everything is escaped."""
+"""Exports lose nothing, run nothing and escape everything."""
 
 import csv
 import io
@@ -88,7 +88,7 @@ def test_json_is_the_content(text):
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_latex_has_no_command_of_a_text(text):
+def test_texts_cannot_add_latex_commands(text):
     found = export(document(text), {}, "latex")
     body = [line for line in found.splitlines() if not line.startswith("%")]  # TeX does not read comments
     for command in re.findall(r"\\[a-zA-Z]+", "\n".join(body)):
@@ -146,7 +146,7 @@ ALLOWED = {
 }
 
 
-def test_latex_table_reads_as_booktabs():
+def test_a_latex_table_uses_booktabs():
     found = export(document("plain"), {}, "latex")
     assert r"\toprule" in found
     assert r"0.504 {\scriptsize [0.410, 0.610]}" in found
@@ -216,7 +216,7 @@ class Loads(HTMLParser):
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_the_html_file_needs_and_runs_nothing(text):
+def test_the_html_file_loads_and_runs_nothing(text):
     files = {"f-1.light.svg": ("image/svg+xml", b"<svg/>"), "f-1.dark.svg": ("image/svg+xml", b"<svg/>")}
     found = export(document(text), files, "html")
     loads = Loads()

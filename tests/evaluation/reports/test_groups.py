@@ -73,9 +73,9 @@ def test_accuracy_by_hand(study: Study) -> None:
     assert cells["Imported raters, single labels", "% correct"]["value"] == pytest.approx(3 / 6)
     assert cells["Imported raters, single labels", "% correct"]["left_out"] == {"without a correct label": 2}
     assert cells["Raters ann", "% correct"]["value"] == pytest.approx(2 / 3)
-    assert cells["Imported raters, one label a unit", "% correct"]["value"] == 1.0
+    assert cells["Imported raters, one label per unit", "% correct"]["value"] == 1.0
     wrong = cells_of(computed(study, ties="wrong").content, "accuracy-score")
-    assert wrong["Imported raters, one label a unit", "% correct"]["value"] == pytest.approx(1 / 3)
+    assert wrong["Imported raters, one label per unit", "% correct"]["value"] == pytest.approx(1 / 3)
 
 
 def test_groups_of_items_and_of_raters(study: Study) -> None:
@@ -260,7 +260,7 @@ def test_medians_and_means_combine_labels_that_have_an_order() -> None:
     for rule in ("median", "mean"):
         content = computed(study, rule=rule, ties="wrong").content
         cells = cells_of(content, "accuracy-tone")
-        cell = cells["Imported raters, one label a unit", "% correct"]
+        cell = cells["Imported raters, one label per unit", "% correct"]
         assert (cell["value"], cell["n"], cell["rule"]) == (0.5, 2, rule)
         assert any("Median of" in fact[1] or "Mean of" in fact[1] for fact in content["facts"])
     nominal = computed(small_study(), rule="median").content
@@ -284,7 +284,7 @@ def test_soft_labels_and_entropy_of_each_unit() -> None:
     assert "entropy of 0.667 bits on average (3 units" in prose[0]
 
 
-def test_attributes_that_are_not_there_are_refused_with_those_that_are(study: Study) -> None:
+def test_an_unknown_attribute_is_refused_with_a_list_of_the_known_ones(study: Study) -> None:
     with pytest.raises(ValueError, match=r"the attributes are 'condition', 'kind', .*'rater:age'"):
         computed(study, by="colour")
     with pytest.raises(ValueError, match="no 'kind' is 'soft'; there are 'easy', 'hard'"):
@@ -305,7 +305,7 @@ def test_the_inputs_hash_covers_the_groups(study: Study) -> None:
     assert computed(study, by="kind").inputs_hash != before
 
 
-def test_the_metrics_command_gives_what_there_is() -> None:
+def test_the_metrics_command_prints_agreement_where_a_type_has_no_metrics() -> None:
     study = make_study(hit_type="external_labels", slug="plain")
     columns = JudgmentColumns("q", (ValueColumn("score"),), "who")
     judgments_import(study=study, file=io.BytesIO(TEXT.encode()), name="j.csv", columns=columns)

@@ -19,7 +19,7 @@ from tests.factories import make_item, make_judgment, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
 
-#: An interval as sentences and notes have it.
+#: An interval as it is written in sentences and notes.
 BRACKETS = re.compile(r"\[[−\d.]+, [−\d.]+\]")
 
 

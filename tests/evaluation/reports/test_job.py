@@ -1,4 +1,4 @@
-"""The job behind a report: once, again, killed midway, failed, lost."""
+"""The job that computes a report: run once, run twice, killed midway, failed, lost."""
 
 import threading
 from datetime import timedelta
@@ -9,21 +9,13 @@ from django.utils import timezone
 
 from evaluation.models import Report
 from evaluation.reports import compute as computing
-from evaluation.services import report as service
 from evaluation.services.report import report_compute, report_create, reports_sweep
 from evaluation.tasks.reports import report_build
 from tests.evaluation.reports.studies import small_study, stored
 
 
-@pytest.fixture
-def sent(monkeypatch) -> list[int]:
-    found: list[int] = []
-    monkeypatch.setattr(service, "_send", found.append)
-    return found
-
-
 @pytest.mark.django_db
-def test_called_twice_the_second_changes_nothing():
+def test_computing_a_report_twice_changes_nothing():
     report = stored(small_study())
     before = Report.objects.values().get(pk=report.pk)
     files = list(report.files.values_list("pk", flat=True))
@@ -33,11 +25,11 @@ def test_called_twice_the_second_changes_nothing():
 
 
 @pytest.mark.django_db
-def test_killed_midway_it_is_computed_again(monkeypatch):
+def test_a_report_whose_worker_was_killed_is_computed_again(monkeypatch):
     report = report_create(study=small_study(), choices={"replicates": 0})
 
     class Killed(BaseException):
-        """As SIGKILL does, it runs no handler of ours."""
+        """Like SIGKILL, it is caught by no handler."""
 
     def dies(**_: object) -> None:
         raise Killed
@@ -61,11 +53,11 @@ def test_a_failure_is_kept_with_its_reason(monkeypatch):
     assert report_compute(report_pk=report.pk)
     report.refresh_from_db()
     assert (report.state, report.error) == ("failed", "division by zero")
-    assert report_compute(report_pk=report.pk) is False  # a failure is not tried again by itself
+    assert report_compute(report_pk=report.pk) is False  # a failed report is not retried automatically
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_do_not_compute_one_report(monkeypatch, sent):
+def test_two_workers_do_not_compute_one_report(monkeypatch, queued_reports):
     report = report_create(study=small_study(), choices={"replicates": 0})
     begun, go_on, runs = threading.Event(), threading.Event(), []
     whole = computing.compute
@@ -95,7 +87,7 @@ def test_two_workers_do_not_compute_one_report(monkeypatch, sent):
 
 
 @pytest.mark.django_db
-def test_the_sweeper_finds_what_was_lost(sent):
+def test_the_sweeper_queues_reports_that_were_lost(queued_reports):
     study = small_study()
     fresh, queued, running, done = (report_create(study=study) for _ in range(4))
     long_ago = timezone.now() - timedelta(hours=1)
@@ -104,12 +96,12 @@ def test_the_sweeper_finds_what_was_lost(sent):
     report_compute(report_pk=done.pk)
     Report.objects.filter(pk=done.pk).update(created_at=long_ago)
     assert reports_sweep() == 2
-    assert sorted(sent) == sorted([queued.pk, running.pk])
-    assert fresh.pk not in sent
+    assert sorted(queued_reports) == sorted([queued.pk, running.pk])
+    assert fresh.pk not in queued_reports
 
 
 @pytest.mark.django_db
-def test_without_redis_a_report_is_kept_and_waits(monkeypatch, django_capture_on_commit_callbacks):
+def test_without_redis_a_requested_report_waits(monkeypatch, django_capture_on_commit_callbacks):
     def unavailable(*_: object, **__: object) -> None:
         raise OSError("no Redis")
 

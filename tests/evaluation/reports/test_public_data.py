@@ -76,12 +76,12 @@ def imported(path: Path, **columns: object) -> Study:
     """A file of judgments through the admin's own two forms: upload, then what the columns mean."""
     user = make_user(staff=True)
     study = make_study(by=user, hit_type="external_labels")
-    desk = Client()
-    desk.force_login(user)
+    admin = Client()
+    admin.force_login(user)
     address = f"{ROOT}{study.pk}/import-judgments/"
-    html = desk.post(address, {"file": upload(path.read_text("utf-8"), path.name)}).content.decode()
-    html = desk.post(address, sent_form(html) | columns).content.decode()
-    answer = desk.post(address, sent_form(html) | columns | {"import": "1"})
+    html = admin.post(address, {"file": upload(path.read_text("utf-8"), path.name)}).content.decode()
+    html = admin.post(address, sent_form(html) | columns).content.decode()
+    answer = admin.post(address, sent_form(html) | columns | {"import": "1"})
     assert answer.status_code == 302, answer.content.decode()
     return study
 

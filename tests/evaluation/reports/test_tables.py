@@ -1,20 +1,12 @@
 """The papers' tables from small studies of their HIT types, worked out by hand."""
 
-from typing import Any
-
 import pytest
 
-from annotator.models import Item, Judgment, Study
-from tests.evaluation.reports.studies import cells_of, computed, of_type, small_study
-from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
+from annotator.models import Item, Study
+from tests.evaluation.reports.studies import cells_of, computed, judged, of_type, small_study
+from tests.factories import make_item, make_study, simulation_payload
 
 pytestmark = pytest.mark.django_db
-
-
-def judged(study: Study, item: Item, rater: str, response: dict[str, Any]) -> None:
-    """A stored response of any type, past the type's own parser: these tests are about what comes after it."""
-    judgment = make_judgment(item, make_rater(rater))
-    Judgment.objects.filter(pk=judgment.pk).update(response=response)
 
 
 def utility_study() -> Study:
@@ -30,7 +22,7 @@ def utility_study() -> Study:
         item = make_item(study, key=f"{instance}{system}", instance=instance, system=system)
         type(item.instance).objects.filter(pk=item.instance_id).update(gold_label="yes")
         for name, (before, after) in zip("abc", answers, strict=False):
-            judged(study, item, name, {"before": before, "after": after})
+            judged(item, name, {"before": before, "after": after})
     return of_type(study, "utility")
 
 
@@ -61,7 +53,7 @@ def test_p3_table_13_and_figure_7_by_hand():
     for instance, answers in (("x", ["yes", "yes", "no"]), ("y", ["yes", "no", "no"])):
         item = make_item(study, key=instance, instance=instance)
         for name, answer in zip("abc", answers, strict=True):
-            judged(study, item, name, {"association": answer, "contrast": "yes"})
+            judged(item, name, {"association": answer, "contrast": "yes"})
         Item.objects.filter(pk=item.pk).update(payload=item.payload | {"group": "support"})
     content = computed(of_type(study, "rationale_properties")).content
     seen = cells_of(content, "p3-figure-7")
@@ -91,7 +83,7 @@ def test_p2_tables_by_hand():
         }
         item = make_item(study, key=key, instance="x", payload=payload)
         extra = {"parsed_1": "yes", "parsed_2": "yes", "complete": "yes"} if key == "one" else {}
-        judged(study, item, "ann", response | extra)
+        judged(item, "ann", response | extra)
     content = computed(of_type(study, "atomic_units")).content
     cells = cells_of(content, "p2-table-1")
     row = next(row for row, _ in cells if row.endswith("All"))
@@ -132,7 +124,7 @@ def test_task_accuracy_is_shown_beside_precision():
     assert cells[row, "Simulation precision"]["value"] == 0.5
 
 
-def test_a_simulator_is_held_against_the_majority():
+def test_a_simulator_is_compared_with_the_majority():
     content = computed(small_study(simulator=True)).content
     cells = cells_of(content, "calibration-confusion-1")
     # majority: yes, yes, cannot guess, (tie), no, no; gpt-4 says yes to all
@@ -151,7 +143,7 @@ def test_plausibility_by_hand():
     for instance in "xy":
         item = make_item(study, key=instance, instance=instance)
         for name, (first, second) in (("ann", ("yes", "no")), ("bob", ("moderate", "no"))):
-            judged(study, item, name, {"justifies_1": first, "justifies_2": second})
+            judged(item, name, {"justifies_1": first, "justifies_2": second})
         shown = {"explanations": [{"key": "1", "text": "a"}, {"key": "2", "text": "b"}]}
         Item.objects.filter(pk=item.pk).update(payload=item.payload | shown)
     content = computed(of_type(study, "plausibility")).content

@@ -11,7 +11,7 @@ from pathlib import Path
 from evaluation.reports.exports.latex import PREAMBLE
 
 INSTALLED = shutil.which("pdflatex") is not None
-#: How far a line may stick out, in points (a third of a millimetre): nobody sees it.
+#: How far a line may stick out, in points (a third of a millimetre), which is too little to be seen.
 TOLERANCE = 1.0
 
 

@@ -13,13 +13,11 @@ from annotator.core.errors import Conflict
 from annotator.models import Item, Judgment
 from evaluation.models import Call, Endpoint, Run
 from evaluation.runs.create import RunPlan
-from evaluation.runs.lifecycle import (
-    run_finish,
-    run_start,
-)
+from evaluation.runs.lifecycle import run_finish, run_start
 from evaluation.runs.worker import SliceWorker
 from evaluation.simulators.start import simulation_create
 from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
     make_endpoint,
     make_material,
     make_run,
@@ -29,7 +27,7 @@ from tests.evaluation.run_factories import (
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import simulation_payload
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def test_every_item_gets_one_judgment_and_every_reply_is_stored(scripted: ScriptedProcess) -> None:

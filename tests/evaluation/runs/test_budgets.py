@@ -17,14 +17,11 @@ from annotator.core.errors import Conflict
 from annotator.services.workspace import workspace_personal, workspace_update
 from evaluation.models import Run
 from evaluation.runs.health import endpoint_report
-from evaluation.runs.lifecycle import (
-    run_budget_set,
-    run_pause,
-    run_resume,
-)
+from evaluation.runs.lifecycle import run_budget_set, run_pause, run_resume
 from evaluation.runs.settle import Outcome
 from evaluation.selectors.run import workspace_spent
 from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
     make_endpoint,
     make_material,
     make_run,
@@ -34,7 +31,7 @@ from tests.evaluation.run_factories import (
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def test_a_budget_in_calls_holds_with_many_in_flight(scripted: ScriptedProcess) -> None:

@@ -8,11 +8,9 @@ import pytest
 
 from annotator.models import Judgment
 from evaluation.models import Run
-from evaluation.runs.lifecycle import (
-    run_resume,
-    run_retry_failed,
-)
+from evaluation.runs.lifecycle import run_resume, run_retry_failed
 from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
     make_endpoint,
     make_material,
     make_run,
@@ -21,7 +19,7 @@ from tests.evaluation.run_factories import (
 )
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 @pytest.mark.parametrize("kind", ["429", "500", "hang", "disconnect", "truncated", "empty"])
@@ -39,7 +37,7 @@ def test_failed_requests_are_retried_until_a_reply_arrives(scripted: ScriptedPro
     assert run.reserved_cost == 0
 
 
-def test_retries_are_bounded_and_the_failure_is_recorded(scripted: ScriptedProcess) -> None:
+def test_retries_are_limited_and_the_failure_is_recorded(scripted: ScriptedProcess) -> None:
     run = make_run(
         make_endpoint(scripted), make_material(3), model="scripted?faults=1&kinds=500", max_attempts=2
     )

@@ -10,6 +10,7 @@ import pytest
 from evaluation.models import Call, Run
 from evaluation.runs.lifecycle import run_resume
 from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
     make_endpoint,
     make_material,
     make_run,
@@ -20,7 +21,7 @@ from tests.evaluation.run_factories import (
 )
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 @pytest.mark.parametrize("status", [503, 429])
@@ -40,7 +41,7 @@ def test_an_outage_in_the_middle_of_a_run_fails_no_call(scripted: ScriptedProces
         pass
     assert (run.state, states(run)) == ("done", {"done": 60})
     stats = scripted.stats()
-    assert 0 < stats["counts"]["outage"] <= 40  # single probes, ever more rarely
+    assert 0 < stats["counts"]["outage"] <= 40  # single probes, at growing intervals
     assert run.endpoint.failing_calls == []
     assert sum(run.calls.values_list("excused", flat=True)) > 0
 
@@ -94,9 +95,9 @@ def test_items_that_always_fail_are_given_up_however_many_they_are(
     settings.RUN_OUTAGE_SECONDS = 120
     study = make_material(20)
     for item in study.items.filter(key__in=[f"item-{n}" for n in range(0, 16, 2)]):
-        item.payload["follow_up"] += " (poison)"
+        item.payload["follow_up"] += " (forbidden)"
         item.save()
-    model = "scripted?refuse=poison&code=server_error"
+    model = "scripted?refuse=forbidden&code=server_error"
     run = make_run(make_endpoint(scripted, concurrency=1), study, model=model, max_attempts=3)
     while work(run).why == "time":
         pass

@@ -16,10 +16,17 @@ from evaluation.runs.lifecycle import run_start
 from evaluation.runs.outcome import MAX_TEXT
 from evaluation.runs.request import request_build
 from evaluation.simulators.prepare import Simulate
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, states, work
+from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
+    make_endpoint,
+    make_material,
+    make_run,
+    states,
+    work,
+)
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def explained(n: int) -> Dataset:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from annotator.models import Item, Judgment, Study
-from evaluation.models import Endpoint, Run
-from evaluation.runs.claim import Claim, claim
+from evaluation.models import Run
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_cancel, run_finish
 from evaluation.runs.outcome import unsent
-from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, settle
 from evaluation.runs.sweep import runs_sweep
 from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
+    claim_as,
     make_endpoint,
     make_material,
     make_run,
@@ -30,7 +29,7 @@ from tests.evaluation.run_factories import (
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user, simulation_payload
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def make_repeated(texts: int, times: int) -> Study:
@@ -39,11 +38,6 @@ def make_repeated(texts: int, times: int) -> Study:
     for n in range(texts * times):
         Item.objects.create(study=study, key=f"i{n}", payload=simulation_payload(n % texts))
     return study
-
-
-def claim_as(token: str, run: Run, endpoint: Endpoint, **fields: Any) -> Claim:
-    """Claim as a worker named ``token`` would; it then neither sends nor stores anything."""
-    return claim(run=run, endpoint=endpoint, step=step_get("simulate"), token=token, want=50, **fields)
 
 
 def in_threads(*runs: Run) -> list[threading.Thread]:
@@ -88,8 +82,8 @@ def test_identical_requests_of_two_runs_at_the_same_time_are_sent_once(
 def test_a_request_is_sent_by_another_call_if_the_first_one_fails(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted)
     first, second = (make_run(endpoint, make_material(1)) for _ in range(2))
-    claim_as("0:first", first, endpoint)
-    waits = claim_as("0:second", second, endpoint)
+    claim_as("0:first", first)
+    waits = claim_as("0:second", second)
     assert (waits.ready, waits.hits) == ((), ())
     assert waits.wait is not None
     call = first.calls.get()
@@ -104,7 +98,7 @@ def test_a_request_is_sent_by_another_run_once_the_sweeper_finds_the_first_worke
 ) -> None:
     endpoint = make_endpoint(scripted)
     first, second = (make_run(endpoint, make_material(3)) for _ in range(2))
-    claim_as("0:dead", first, endpoint)
+    claim_as("0:dead", first)
     assert work(second, seconds=1.0).why == "time"
     assert (scripted.stats()["requests"], states(second)) == (0, {"pending": 3})
     runs_sweep()
@@ -118,9 +112,9 @@ def test_a_request_is_sent_by_another_run_once_the_sweeper_finds_the_first_worke
 def test_a_request_is_not_waited_for_longer_than_a_live_worker_takes(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, timeout_seconds=300.0)
     first, second = (make_run(endpoint, make_material(3)) for _ in range(2))
-    claim_as("0:dead", first, endpoint)
+    claim_as("0:dead", first)
     first.calls.update(claimed_at=timezone.now() - timedelta(seconds=60))
-    assert not claim_as("0:second", second, endpoint).ready
+    assert not claim_as("0:second", second).ready
     first.calls.update(claimed_at=timezone.now() - timedelta(seconds=700))
     second.calls.update(not_before=None)
     work(second)
@@ -137,7 +131,7 @@ def test_the_reply_to_a_cancelled_run_is_shared_and_what_it_did_not_send_is_sent
     workers = in_threads(first)
     wait_for(lambda: scripted.stats()["in_flight"] == 6)
     first.calls.filter(state="pending").update(not_before=None)
-    unsent_calls = claim_as("1:unsent", first, endpoint).ready
+    unsent_calls = claim_as("1:unsent", first).ready
     assert len(unsent_calls) == 2
     workers += in_threads(second)
     run_cancel(run=first)
@@ -157,7 +151,7 @@ def test_a_worker_that_is_killed_costs_the_request_that_it_had_sent_and_no_more(
 ) -> None:
     endpoint = make_endpoint(scripted, concurrency=16)
     run = make_run(endpoint, make_repeated(2, 4))
-    claim_as("0:dead", run, endpoint)
+    claim_as("0:dead", run)
     assert states(run) == {"in_flight": 2, "pending": 6}
     work(run)
     assert (run.state, run.lost_calls, scripted.stats()["requests"]) == ("done", 2, 2)
@@ -180,7 +174,7 @@ def test_another_workspace_pays_for_its_own_request(scripted: ScriptedProcess) -
     for name in ("ann", "bob"):
         user = make_user(name)
         runs.append(make_run(make_endpoint(scripted, name=name, by=user), make_material(2, by=user)))
-    claim_as("0:first", runs[0], runs[0].endpoint)
+    claim_as("0:first", runs[0])
     work(runs[1])
     assert (runs[1].state, scripted.stats()["requests"]) == ("done", 2)
 
@@ -198,6 +192,6 @@ def test_a_batch_has_one_of_several_identical_requests(scripted: ScriptedProcess
 def test_a_live_run_does_not_wait_for_a_batch(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted)
     slow, live = make_run(endpoint, make_material(2), mode="batch"), make_run(endpoint, make_material(2))
-    claim_as("file:slow", slow, endpoint, in_a_file=True)
+    claim_as("file:slow", slow, in_a_file=True)
     work(live)
     assert (live.state, scripted.stats()["requests"]) == ("done", 2)

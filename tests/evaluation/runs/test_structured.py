@@ -40,7 +40,7 @@ FORMS: dict[Form, JSON] = {
 
 
 def whole(value: JSON, stage_fields: list[str]) -> JSON:
-    """A response as a model held to the schema gives it: every key, null where nothing counts."""
+    """A response of a model that must follow the schema: every key, null for fields that don't apply."""
     return {"thoughts": "Hm.", **{name: value.get(name) for name in stage_fields}}
 
 

@@ -14,11 +14,9 @@ import pytest
 from evaluation.models import Call, Run
 from evaluation.providers.base import ChatRequest
 from evaluation.runs import tokens
-from evaluation.runs.claim import claim
 from evaluation.runs.estimate import bytes_per_token, run_estimate
-from evaluation.runs.registry import step_get
 from evaluation.runs.request import LIKELY_REPLY, likely_tokens
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
+from tests.evaluation.run_factories import claim_as, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 
 REQUEST = ChatRequest("openai/tiny", ({"role": "user", "content": "owl owl owl <|end|>"},), {"max_tokens": 9})
@@ -111,13 +109,13 @@ def test_the_rest_of_a_long_text_is_assumed_to_be_like_its_beginning() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("scripted_allowed")
 class TestRuns:
-    def test_the_vocabulary_counts_for_estimates_and_rates(
+    def test_the_vocabulary_is_used_for_estimates_and_rates(
         self, scripted: ScriptedProcess, by_word: None
     ) -> None:
         endpoint = make_endpoint(scripted, tokens_per_minute=1_000_000)
         run = make_run(endpoint, make_material(3), model="tiny")
         estimate = run_estimate(run=run)
-        ready = claim(run=run, endpoint=endpoint, step=step_get(run.kind), token="t", want=3).ready
+        ready = claim_as("t", run, want=3).ready
         counted = [tokens.prompt_tokens(one.request) for one in ready]
         assert estimate.tokens_in == sum(filter(None, counted)) > 0
         assert [one.tokens for one in ready] == [

@@ -9,18 +9,13 @@ from django.db import connection
 
 from annotator.core import jobs
 from annotator.core.errors import Conflict
-from evaluation.runs.claim import claim
-from evaluation.runs.lifecycle import (
-    run_cancel,
-    run_finish,
-    run_pause,
-    run_resume,
-)
+from evaluation.runs.lifecycle import run_cancel, run_finish, run_pause, run_resume
 from evaluation.runs.outcome import unsent
-from evaluation.runs.registry import step_get
 from evaluation.runs.settle import give_back_lost, settle
 from evaluation.runs.sweep import runs_sweep
 from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
+    claim_as,
     make_endpoint,
     make_material,
     make_run,
@@ -31,7 +26,7 @@ from tests.evaluation.run_factories import (
 )
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def test_a_run_can_be_paused_resumed_and_cancelled(scripted: ScriptedProcess) -> None:
@@ -64,6 +59,24 @@ def test_a_run_can_be_paused_resumed_and_cancelled(scripted: ScriptedProcess) ->
         run_resume(run=run)
 
 
+def test_a_cancelled_run_frees_its_worker_from_replies_that_do_not_come(scripted: ScriptedProcess) -> None:
+    run = make_run(make_endpoint(scripted, concurrency=2, timeout_seconds=3600), make_material(6))
+    scripted.hold(after=1)
+    worker = threading.Thread(target=work_and_close, args=(run.pk,), daemon=True)
+    worker.start()
+    try:
+        wait_for(lambda: scripted.stats()["requests"] >= 3)
+        run_cancel(run=run)
+        worker.join(300)
+        assert not worker.is_alive()
+    finally:
+        scripted.release()
+    run.refresh_from_db()
+    assert (run.state, states(run)["in_flight"], states(run)["done"]) == ("cancelled", 0, 1)
+    assert (run.reserved_cost, run.lost_cost > 0) == (0, True)
+    assert run.calls.filter(error_kind="cancelled").count() == 2
+
+
 def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, concurrency=8)
     run = make_run(endpoint, make_material(80), workers=2)
@@ -87,7 +100,7 @@ def test_requests_claimed_ahead_take_no_place_from_another_worker(scripted: Scri
     run = make_run(endpoint, make_material(200), workers=2)
 
     def claimed(token: str, want: int) -> tuple[int, int]:
-        got = claim(run=run, endpoint=endpoint, step=step_get("simulate"), token=token, want=want)
+        got = claim_as(token, run, want=want)
         return len(got.ready), got.allowed
 
     assert claimed("0:first", 20) == (20, 20)
@@ -95,7 +108,7 @@ def test_requests_claimed_ahead_take_no_place_from_another_worker(scripted: Scri
     assert claimed("1:second", 50) == (20, 12)
     assert claimed("0:first", 50) == (8, 20)
     assert claimed("1:second", 50) == (0, 12)
-    # The allowance of a worker that was killed counts no longer, once its calls have been given back.
+    # Once its calls have been given back, the allowance of a worker that was killed no longer counts.
     assert give_back_lost(run=run, slice_number=0) == 28
     assert claimed("1:second", 50) == (20, 32)
 
@@ -117,7 +130,7 @@ def test_a_slice_has_one_worker_at_a_time(scripted: ScriptedProcess) -> None:
 def test_calls_of_a_dead_worker_are_retried_once_and_counted(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted)
     run = make_run(endpoint, make_material(10))
-    held = claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:dead", want=4)
+    held = claim_as("0:dead", run, want=4)
     assert states(run) == {"in_flight": 4, "pending": 6}
     run.refresh_from_db()
     reserved = run.reserved_cost
@@ -128,7 +141,7 @@ def test_calls_of_a_dead_worker_are_retried_once_and_counted(scripted: ScriptedP
     assert sorted(run.calls.filter(lost=1).values_list("pk", flat=True)) == [
         r.calls[0].id for r in held.ready
     ]
-    # The dead worker turns out to be alive and late: what it says no longer counts.
+    # The worker that seemed dead is alive and late: its results no longer count.
     before = list(run.calls.order_by("pk").values())
     assert settle(run=run, token="0:dead", outcomes=[o for r in held.ready for o in unsent(r)]) == 0
     assert list(run.calls.order_by("pk").values()) == before
@@ -138,7 +151,7 @@ def test_the_sweeper_wakes_a_run_that_no_worker_has(scripted: ScriptedProcess, s
     settings.RUN_WAKE_SECONDS = 0.0  # type: ignore[attr-defined]
     endpoint = make_endpoint(scripted)
     run = make_run(endpoint, make_material(4))
-    claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:dead", want=2)
+    claim_as("0:dead", run, want=2)
     assert runs_sweep() == 1
     assert states(run) == {"pending": 4}
     run.refresh_from_db()
@@ -151,7 +164,7 @@ def test_the_sweeper_leaves_a_run_with_a_worker_alone(scripted: ScriptedProcess,
     settings.RUN_WAKE_SECONDS = 0.0  # type: ignore[attr-defined]
     endpoint = make_endpoint(scripted)
     run = make_run(endpoint, make_material(4))
-    claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:alive", want=2)
+    claim_as("0:alive", run, want=2)
     woken: list[int] = []
     assert jobs.lock_take("run-slice", run.pk, 0)
     try:
@@ -168,7 +181,7 @@ def test_a_call_that_kills_every_worker_fails(scripted: ScriptedProcess) -> None
     endpoint = make_endpoint(scripted)
     run = make_run(endpoint, make_material(1))
     run.calls.update(lost=19)
-    claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:dead", want=1)
+    claim_as("0:dead", run, want=1)
     work(run)
     assert (run.state, states(run)) == ("incomplete", {"failed": 1})
     assert run.calls.get().error_kind == "lost"

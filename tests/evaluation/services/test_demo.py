@@ -18,7 +18,7 @@ def test_the_demo_gets_its_simulator_and_reports_once(settings: object) -> None:
     settings.LLM_ALLOWED_HOSTS = [f"127.0.0.1:{port}"]  # type: ignore[attr-defined]
     study = make_material(6, slug="demo-simulation")
     make_material(2, slug="demo-plausibility")
-    base_url = f"http://127.0.0.1:{port}/v1"  # nobody listens there: the demo brings its own provider
+    base_url = f"http://127.0.0.1:{port}/v1"  # nothing listens there: the demo has its own provider
     first = list(demo_results_load(base_url=base_url))
     assert any("is done" in line for line in first)
     assert Judgment.objects.filter(study=study, source="simulator").count() == 6

@@ -226,7 +226,7 @@ def test_a_pipeline_belongs_to_its_datasets_workspace(ada: User, bob: User, tmp_
     assert client.get(reverse("admin:evaluation_pipeline_progress", args=[theirs.pk])).status_code == 200
     assert client.get(f"/api/v1/runs/{run.pk}/").status_code == 200
     again = client.post(reverse("admin:evaluation_pipeline_do", args=[theirs.pk, "cancel"]))
-    assert again.status_code == 404, "a viewer steers nothing"
+    assert again.status_code == 404, "a viewer controls nothing"
     assert client.post(f"/api/v1/runs/{run.pk}/cancel/").status_code == 404
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from django.core.management import call_command
 from django.test import Client
@@ -10,12 +12,13 @@ from django.urls import reverse
 from annotator.models import Judgment
 from evaluation.models import Run
 from evaluation.reports.plots import draw
+from evaluation.runs.confidence import answer_confidence
 from tests.evaluation.reports.studies import cells_of, computed, small_study
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
+from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def test_log_probabilities_give_each_label_a_confidence(scripted: ScriptedProcess) -> None:
@@ -41,6 +44,15 @@ def test_log_probabilities_give_each_label_a_confidence(scripted: ScriptedProces
     assert len(set(run.calls.values_list("confidence", flat=True))) > 1
 
 
+@pytest.mark.parametrize("repeated", ["!", ". ", "ANSWER: ", "answer ", '"', "\n"])
+def test_a_long_reply_that_repeats_itself_has_a_confidence_or_none(repeated: str) -> None:
+    """With a pattern that needs more than linear time, this takes minutes or hours."""
+    text = f"ANSWER: {repeated * (200_000 // len(repeated))}x"
+    assert answer_confidence(text[8:-1], ()) is None
+    assert answer_confidence(text, [(text, -0.5)]) == pytest.approx(math.exp(-0.5))
+    assert answer_confidence(text[8:-1], [(text[8:-1], -0.5)]) in (None, pytest.approx(math.exp(-0.5)))
+
+
 def test_without_log_probabilities_a_label_has_no_confidence(scripted: ScriptedProcess) -> None:
     run = make_run(make_endpoint(scripted), make_material(2))
     work(run)
@@ -63,7 +75,7 @@ def test_the_confidence_of_several_samples_is_the_share_that_agrees(scripted: Sc
     assert found, "all samples agreed: choose another seed"
 
 
-def test_a_report_says_what_the_confidence_is_worth(scripted: ScriptedProcess) -> None:
+def test_a_report_compares_confidence_with_peoples_majority(scripted: ScriptedProcess) -> None:
     study = small_study(simulator=True)
     sure = {"xa1": 0.9, "xa2": 0.9, "ya1": 0.6, "xb1": 0.6, "yb1": 0.8}
     for key, confidence in sure.items():

@@ -147,13 +147,13 @@ def test_a_prompt_is_edited_shown_tried_on_ten_items_and_compared(scripted: Scri
     stranger = Client()
     stranger.force_login(make_user("otto", staff=True))
     assert stranger.get(page).status_code == 404
-    # A trial leaves its answers on its calls, and no judgment in reports and metrics.
+    # A trial keeps its answers in its calls, so reports and metrics have no judgment of it.
     assert set(runs[1].calls.values_list("state", "applied")) == {("done", True)}
     assert not study.judgments.exists()
     client.post(page, fields | {"do": "try"})
     again = run_inline(run=Run.objects.latest("pk"))
     assert (again.calls.count(), again.calls.filter(from_cache=True).count()) == (10, 10)
-    # The whole study is asked afterwards, by the same simulator, without paying for those ten again.
+    # The same simulator then judges the whole study, without paying for those ten again.
     whole = run_inline(
         run=run_start(
             run=simulation_create(study=study, endpoint=endpoint, plan=RunPlan(prompt=fields["prompt"]))

@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 from contextlib import suppress
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -220,6 +221,25 @@ def test_a_blank_row_inside_a_sheet_is_reported_and_trailing_ones_ignored() -> N
     rows, faults = read(workbook([["a", "b"], [1, 2], [], [3, 4], ["", ""], []]), "x.xlsx")
     assert [line for line, _ in rows] == [2, 4]
     assert faults == [(3, "is blank; expected 2 cells")]
+
+
+def test_a_workbook_without_a_sheet_is_refused() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as book:
+        book.writestr("xl/workbook.xml", "<workbook><sheets/></workbook>")
+    assert read(out.getvalue(), "x.xlsx") == ([], [(None, "has no sheet")])
+
+
+def test_a_damaged_workbook_is_refused_wherever_the_damage_is() -> None:
+    content = workbook([["a", "b"], *([f"text {n}", n] for n in range(50))])
+    rng, refused = Random(1), 0
+    for _ in range(400):
+        damaged = bytearray(content)
+        for _ in range(3):
+            damaged[rng.randrange(4, len(damaged))] = rng.randrange(256)
+        _, faults = read(bytes(damaged), "x.xlsx")
+        refused += (None, "is not a readable Excel workbook") in faults
+    assert refused > 200
 
 
 def test_a_workbook_with_entities_is_refused() -> None:

@@ -1,9 +1,9 @@
-"""The long stress test: many annotators, every process killed again and again, and ledgers kept by the clients.
+"""The soak test: many annotators, every process killed again and again, and ledgers kept by the clients.
 
-    make bench ARGS="ordeal --setup embedded --annotators 200 --places 10000 --kills 200 --seed 1 --keep"
+    make bench ARGS="soak --setup embedded --annotators 200 --places 10000 --kills 200 --seed 1 --keep"
 
-Exits with 1 unless the ledger balances: no acknowledged answer lost, doubled or changed, none stored that nobody was told
-of, no item over k, no place left, nobody without work. ``--keep`` writes ``benchmarks/ordeal/results-SETUP.json``.
+Exits with 1 unless the ledger balances: no acknowledged answer lost, doubled or changed, none stored that was never
+acknowledged, no item over k, no place left, nobody without work. ``--keep`` writes ``benchmarks/soak/results-SETUP.json``.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import Any
 import psutil
 import psycopg
 
-from benchmarks.ordeal.annotator import Annotator, Open
-from benchmarks.ordeal.browser import Traffic
-from benchmarks.ordeal.plan import REDUNDANCY, Plan
-from benchmarks.ordeal.setups import SETUPS, Setup, count
+from benchmarks.soak.annotator import Annotator, Open
+from benchmarks.soak.browser import Traffic
+from benchmarks.soak.plan import REDUNDANCY, Plan
+from benchmarks.soak.setups import SETUPS, Setup, count
 from foretell.stopping import Stopping, pause, stop_on_signals
 
 HERE = Path(__file__).parent
@@ -70,8 +70,8 @@ def kill_by_plan(
                 return
 
 
-def ordeal(plan: Plan, setup: Setup, *, seconds: float) -> dict[str, Any]:
-    made = f"import json; from benchmarks.ordeal.studies import studies_make; print(json.dumps(studies_make({plan.items()!r}, {REDUNDANCY})))"
+def soak_run(plan: Plan, setup: Setup, *, seconds: float) -> dict[str, Any]:
+    made = f"import json; from benchmarks.soak.studies import studies_make; print(json.dumps(studies_make({plan.items()!r}, {REDUNDANCY})))"
     said = setup.manage("shell", "--verbosity", "0", "-c", made)
     studies = [Open(**one) for one in json.loads(said.strip().splitlines()[-1])]
     traffic, progress, over, killed = Traffic(), Progress(), threading.Event(), Counter[str]()
@@ -206,12 +206,12 @@ def main() -> int:
     options = parser.parse_args()
     stop_on_signals()
     plan = Plan(options.seed, options.setup, options.annotators, options.places, options.kills)
-    with tempfile.TemporaryDirectory(prefix="foretell-ordeal-") as directory:
+    with tempfile.TemporaryDirectory(prefix="foretell-soak-") as directory:
         setup: Setup = SETUPS[options.setup](Path(directory))
         busy = os.getloadavg()[0]
         try:
             setup.start()
-            result = ordeal(plan, setup, seconds=options.seconds)
+            result = soak_run(plan, setup, seconds=options.seconds)
         except Stopping:
             return 1
         finally:

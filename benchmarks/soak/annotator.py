@@ -14,8 +14,8 @@ from html import unescape
 from random import Random
 from typing import Any
 
-from benchmarks.ordeal.browser import Browser, Form, GaveUp, Page, Traffic
-from benchmarks.ordeal.plan import Habits
+from benchmarks.soak.browser import Browser, Form, GaveUp, Page, Traffic
+from benchmarks.soak.plan import Habits
 
 TASK = r"/task/\d+/"
 ACKNOWLEDGED = (200, 204)

@@ -1,4 +1,4 @@
-"""The two set-ups whose processes a stress test kills: `make run`, and the processes that Compose runs in production."""
+"""The two set-ups whose processes a soak test kills: `make run`, and the processes that Compose runs in production."""
 
 from __future__ import annotations
 

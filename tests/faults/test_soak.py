@@ -1,4 +1,4 @@
-"""A short form of ``benchmarks/ordeal``, and a check that its ledger finds faults."""
+"""A short form of ``benchmarks/soak``, and a check that its ledger finds faults."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from benchmarks.ordeal.plan import Plan
-from benchmarks.ordeal.run import balances, ordeal, same_answer
-from benchmarks.ordeal.setups import Processes
+from benchmarks.soak.plan import Plan
+from benchmarks.soak.run import balances, same_answer, soak_run
+from benchmarks.soak.setups import Processes
 from tests.foretell.test_env import names_read
 
 pytestmark = pytest.mark.fault
 
 
-def test_a_short_ordeal_balances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_soak_test_balances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in names_read():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
@@ -23,7 +23,7 @@ def test_a_short_ordeal_balances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     setup = Processes(tmp_path)
     try:
         setup.start()
-        result = ordeal(plan, setup, seconds=1800)
+        result = soak_run(plan, setup, seconds=1800)
     finally:
         setup.stop()
     assert balances(plan, result), result
@@ -57,7 +57,7 @@ GOOD: dict[str, Any] = {
         {"counted": 89}, {"kills_done": 7}, {"answers_of_one_person": [0, 20]}, {"requests": {200: 5, 500: 1}},
     ],
 )  # fmt: skip
-def test_any_discrepancy_fails_the_ordeal(wrong: dict[str, Any]) -> None:
+def test_any_discrepancy_fails_the_soak_test(wrong: dict[str, Any]) -> None:
     plan = Plan(seed=4, setup="processes", annotators=8, places=90, kills=8)
     assert balances(plan, GOOD)
     assert not balances(plan, GOOD | wrong)

@@ -1,4 +1,4 @@
-"""The plan of a stress test, drawn from a seed so that a run can be repeated."""
+"""The plan of a soak test, drawn from a seed so that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Plan:
-    """One ordeal. ``places`` is rounded up to whole items."""
+    """One run of the soak test. ``places`` is rounded up to whole items."""
 
     seed: int
     setup: str

@@ -1,4 +1,4 @@
-"""Create the studies of a stress test; run by ``manage.py shell`` inside the installation, which is another process."""
+"""Create the studies of a soak test; run by ``manage.py shell`` inside the installation, which is another process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def studies_make(items: dict[str, int], redundancy: int) -> list[dict[str, Any]]
     for hit_type, count in items.items():
         kind, staged = hit_type_get(hit_type), hit_type != "simulation"
         study = study_create(
-            by=None, hit_type=hit_type, slug=f"ordeal-{hit_type.replace('_', '-')}", title=f"Ordeal {hit_type}",
+            by=None, hit_type=hit_type, slug=f"soak-{hit_type.replace('_', '-')}", title=f"Soak test: {hit_type}",
             redundancy=redundancy, consent_text="I take part.", practice_required=not staged,
             exam_required=not staged, undo_seconds=600, one_condition_per_instance=False, pay_floor_per_hour=0,
             joins_per_hour=None, joins_per_address=None,

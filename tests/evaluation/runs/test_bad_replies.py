@@ -9,21 +9,27 @@ import pytest
 
 from evaluation.models import Call
 from evaluation.providers.scripted.misbehave import KINDS
-from evaluation.runs.claim import claim
-from evaluation.runs.registry import step_get
 from evaluation.runs.settle import Outcome, settle
 from evaluation.services.endpoint import endpoint_try
 from evaluation.simulators.prepare import Simulate
-from tests.evaluation.run_factories import make_endpoint, make_material, make_run, states, work
+from tests.evaluation.run_factories import (
+    SCRIPTED_MARKS,
+    claim_as,
+    make_endpoint,
+    make_material,
+    make_run,
+    states,
+    work,
+)
 from tests.evaluation.scripted_process import ScriptedProcess
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("scripted_allowed")]
+pytestmark = SCRIPTED_MARKS
 
 
 def test_a_run_completes_with_every_kind_of_bad_reply(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, timeout_seconds=0.5, concurrency=16)
     kinds = ",".join(sorted(set(KINDS) - {"gzip_bomb"}))
-    model = f"scripted?faults=.5&kinds={kinds}&seed=3"
+    model = f"scripted?faults=.5&kinds={kinds}"
     run = make_run(endpoint, make_material(40), model=model, max_attempts=40, max_unparsable=40)
     work(run)
     assert (run.state, states(run)) == ("done", {"done": 40})
@@ -69,10 +75,26 @@ def test_an_exception_while_reading_is_the_outcome_of_that_call_only(
     assert call.cost > 0
 
 
+def test_an_exception_outside_the_parser_is_the_outcome_of_that_call_too(
+    scripted: ScriptedProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(text: str, tokens: Any) -> float:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr("evaluation.runs.outcome.answer_confidence", broken)
+    run = make_run(make_endpoint(scripted), make_material(2), max_attempts=1)
+    work(run)
+    assert states(run) == {"failed": 2}
+    assert {(call.error_kind, call.error) for call in run.calls.all()} == {
+        ("unexpected", "OverflowError: too large")
+    }
+    assert all(call.reply["choices"] and call.cost > 0 for call in run.calls.all()), "it was paid for"
+
+
 def test_a_row_that_cannot_be_stored_does_not_affect_other_rows(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted)
     run = make_run(endpoint, make_material(3))
-    ready = claim(run=run, endpoint=endpoint, step=step_get("simulate"), token="0:me", want=3).ready
+    ready = claim_as("0:me", run, want=3).ready
     outcomes = [
         Outcome(
             id=one.calls[0].id, state="done", reserved=one.reserved[one.calls[0].id], cost=Decimal("0.001"),
@@ -103,4 +125,4 @@ def test_testing_an_endpoint_names_a_reply_that_never_ends_or_cannot_be_read(
     model = f"scripted?faults=1&kinds={kind}"
     tried = endpoint_try(endpoint=make_endpoint(scripted, model=model, timeout_seconds=timeout))
     assert not tried.ok
-    assert said in tried.said
+    assert said in tried.message
