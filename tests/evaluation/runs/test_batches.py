@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from annotator.models import Judgment
 from evaluation.models import Batch, Endpoint
 from evaluation.providers.base import ChatRequest, ProviderError
