@@ -1,7 +1,7 @@
 # Every target installs what it needs on a fresh machine.
-.PHONY: run test check bench load messages clean help
+.PHONY: run test check check-types check-rest bench load messages clean help
 PY := .venv/bin/python
-PYTEST = $(PY) -m pytest -n $(or $(JOBS),2) --randomly-seed=$(or $(SEED),1)
+PYTEST = $(PY) -m pytest --randomly-seed=$(or $(SEED),1)
 # `check --deploy` checks production settings; these values are never used otherwise.
 PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example REDIS_URL=redis://:unused@localhost:1/0 \
   PROXIES=1 EMAIL_URL=smtp+tls://unused:unused@localhost:1 \
@@ -21,16 +21,23 @@ run:
 
 test:
 	@foretell/setup.sh requirements-dev.lock
-	# Fault tests first, in their own session, so that they don't depend on what ran before.
-	$(PYTEST) --dist loadfile tests/faults $(ARGS)
-	$(PYTEST) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
+	# Fault tests first, in their own session, so that they don't depend on what ran before. They wait a lot for the
+	# processes that they start and kill, so one more runs at a time. tests/faults/conftest.py orders their files.
+	$(PYTEST) -n $(or $(JOBS),3) --dist loadfile --no-loadscope-reorder tests/faults $(ARGS)
+	$(PYTEST) -n $(or $(JOBS),2) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
 
 check:
+	@$(MAKE) --no-print-directory --jobs=2 check-types check-rest
+
+check-types:
+	@foretell/setup.sh requirements-dev.lock
+	# No cache: the Django plugin would see the models as they were when the cache was written.
+	$(PY) -m mypy --cache-dir=/dev/null .
+
+check-rest:
 	@foretell/setup.sh requirements-dev.lock
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	# No cache: the Django plugin would see the models as they were when the cache was written.
-	$(PY) -m mypy --cache-dir=/dev/null .
 	.venv/bin/lint-imports --no-cache
 	$(PY) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING

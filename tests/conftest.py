@@ -45,6 +45,7 @@ import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.db import connection  # noqa: E402
 
+from tests import emptying  # noqa: E402
 from tests.processes import WebProcess, WorkerProcess  # noqa: E402
 
 if os.environ["REDIS_URL"] != settings.CELERY_BROKER_URL:
@@ -58,6 +59,7 @@ settings.CACHES["default"].setdefault("OPTIONS", {}).update(socket_timeout=300, 
 settings.DATABASES["default"].setdefault("OPTIONS", {})["connect_timeout"] = 300
 # A fast hasher, because many tests log in. Tests of passwords set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+emptying.install()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -149,7 +149,7 @@ def _decoded(file: IO[bytes], encoding: str, most_bytes: int) -> IO[bytes]:
         while piece := file.read(_PIECE):
             out.write(decoder.decode(piece).encode())
             if out.tell() > most_bytes:
-                raise UnreadableFile(f"holds more than {most_bytes / 1e6:,.0f} MB, the most that is read")
+                raise UnreadableFile(f"contains more than {most_bytes / 1e6:,.0f} MB, the most that is read")
         out.write(decoder.decode(b"", final=True).encode())
     except UnicodeError:
         raise UnreadableFile("is broken UTF-16 text") from None

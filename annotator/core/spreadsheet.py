@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import IO
 from xml.etree.ElementTree import Element, ParseError
@@ -16,13 +15,11 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml import ElementTree as defused
 
+from annotator.core.archives import ARCHIVE_ERRORS
+
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _CELL = re.compile(r"([A-Z]{1,3})([0-9]+)")
-#: What ``zipfile`` and the XML parser raise on a damaged, encrypted or unsupported archive.
-_DAMAGED = (
-    zipfile.BadZipFile, zlib.error, EOFError, KeyError, IndexError, ValueError, RuntimeError, ParseError,
-)  # fmt: skip
 
 
 class UnreadableSheet(ValueError):
@@ -49,7 +46,7 @@ def sheet_rows(file: IO[bytes], *, most_bytes: int) -> Iterator[list[str]]:
         ) from None
     except UnreadableSheet:
         raise
-    except _DAMAGED:
+    except (*ARCHIVE_ERRORS, ParseError):
         raise UnreadableSheet("is not a readable Excel workbook") from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 
 def plural(count: int, one: str, many: str = "") -> str:
@@ -23,3 +24,13 @@ def listed(parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def money(amount: Decimal) -> str:
+    """An amount with at least two decimals, and more only if it has them.
+
+    >>> money(Decimal("0.4000")), money(Decimal("0.1250")), money(Decimal("12"))
+    ('0.40', '0.125', '12.00')
+    """
+    text = f"{amount.normalize():f}"
+    return f"{amount:.2f}" if len(text.partition(".")[2]) <= 2 else text

@@ -124,7 +124,7 @@ class HitType:
 
     # -- what is built on it ---------------------------------------------------------------------
 
-    def bound(self, payload: JSON) -> HitType:
+    def for_item(self, payload: JSON) -> HitType:
         """The type as a study with this item uses it.
 
         If the type has variants, with the instructions, practice and exam of the item's variant. Types whose
@@ -155,7 +155,7 @@ class HitType:
         """
         return (self.variant(payload),) if self.variant_field else ()
 
-    def instructed(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
+    def for_items(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
         """The type as a study with items like these uses it.
 
         It has the exam and practice questions of the items' variants, and instructions for what the items and these

@@ -132,12 +132,12 @@ def study_hit_type(study: Study) -> HitType:
         if study.variant and not asked:
             asked = [kind.expected(study.variant)]
         exam = study.exam_required and not study.exam_own
-        kind = kind.instructed(asked, exam=exam, practice=not study.practice_own)
+        kind = kind.for_items(asked, exam=exam, practice=not study.practice_own)
         one = len({kind.variant(values) for values in asked}) == 1 and bool(kind.variant_field)
     payload = items.values_list("payload", flat=True).first() if one else None
     if payload is None and study.variant:
         payload = kind.expected(study.variant)
-    return _with_own(kind.bound(payload) if payload else kind, study)
+    return _with_own(kind.for_item(payload) if payload else kind, study)
 
 
 def _with_own(kind: HitType, study: Study) -> HitType:

@@ -20,6 +20,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils import timezone
 
+from annotator.core.archives import ARCHIVE_ERRORS
 from annotator.core.words import plural
 from annotator.models import AuditAction, Study, StudyImage, User, Workspace
 from annotator.selectors.images import images_used
@@ -117,22 +118,27 @@ def zip_images(file: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     """
     try:
         archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile:
+    except ARCHIVE_ERRORS:
         raise ValidationError("The file is not a zip archive.") from None
     with archive:
-        members = [one for one in archive.infolist() if not one.is_dir() and not _is_hidden(one.filename)]
+        # Not ``is_dir``, which fails on an entry without a name.
+        members = [
+            one
+            for one in archive.infolist()
+            if not one.filename.endswith("/") and not _is_hidden(one.filename)
+        ]
         if len(members) > settings.IMAGES_PER_UPLOAD:
             raise ValidationError(
                 f"The archive has {len(members):,} files; expected at most {settings.IMAGES_PER_UPLOAD:,} at a time."
             )
         for one in members:
             try:
-                with archive.open(
-                    one
-                ) as packed:  # reads at most the allowed bytes, whatever size the archive states
-                    yield one.filename, packed.read(settings.IMAGE_MAX_BYTES + 1)
-            except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError) as error:
+                with archive.open(one) as packed:
+                    # At most the allowed bytes, whatever size the archive states.
+                    content = packed.read(settings.IMAGE_MAX_BYTES + 1)
+            except (*ARCHIVE_ERRORS, OSError) as error:
                 raise ValidationError(f"{one.filename}: can't be unpacked: {error}") from None
+            yield one.filename, content
 
 
 def _is_hidden(name: str) -> bool:

@@ -23,7 +23,7 @@ from annotator.models import Membership
 
 @dataclass(frozen=True)
 class RowAction:
-    """A button on a row's page: its label, the states of the row that offer it, its service and what is said after it."""
+    """A button on a row's page: its label, the states of the row that offer it, its service and the message that follows."""
 
     label: str
     states: tuple[str, ...]

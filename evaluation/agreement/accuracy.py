@@ -1,4 +1,4 @@
-"""Raters' labels against correct ones: of one label a unit, of single ratings, and of each rater."""
+"""Raters' labels against correct ones: of one label per unit, of single ratings, and of each rater."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.core.ratings_table import Codes, Ints, Ratings
 
 NO_GOLD = "without a correct label"
 NO_LABEL = "without a label"
-NOTHING = "no label has a correct one beside it"
+NOTHING = "no label can be compared with a correct one"
 NO_ANSWER = "ratings without an answer"
 
 
@@ -50,7 +50,7 @@ def accuracy(
 ) -> GoldAccuracy:
     """Share of labels that are correct. ``gold`` of shape (units,) holds each unit's correct label as a code, or -1.
 
-    ``labels`` is one label a unit, by an aggregation rule; with ``ties_wrong`` a rated unit without one counts as wrong, else
+    ``labels`` is one label per unit, by an aggregation rule; with ``ties_wrong`` a rated unit without one counts as wrong, else
     it is left out and counted. ``unanswered`` are (rater, unit) codes of ratings that were asked for and not given: they
     count as wrong where they are passed. Intervals draw clusters (units, where the table has none).
 

@@ -75,7 +75,7 @@ class Rule(ABC):
 
     @abstractmethod
     def tables(self, ratings: Ratings) -> tuple[Aggregated, ...]:
-        """The label tables that a metric is computed on, then averaged over: one, but for ``per_rater``."""
+        """The label tables that a metric is computed on, then averaged over: one table, except for ``per_rater``."""
 
 
 class OneTable(Rule):

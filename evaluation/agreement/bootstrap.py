@@ -25,7 +25,7 @@ LEAST_REPLICATES = 20
 NOT_ASKED = "none asked for"
 #: Counts drawn at once: bounds the memory, whatever the number of replicates.
 _CHUNK = 4_000_000
-#: Where more replicates than this share have no value, there is no honest interval.
+#: Where more replicates than this share have no value, no interval is given.
 _MOST_UNDEFINED = 0.05
 
 

@@ -113,7 +113,7 @@ def further_estimates(
     """Further statistics of labels with numbers: AC2, the six intraclass correlations, mean and median, by name.
 
     ``others`` are the variances over raters where intervals are for new raters: those of AC2 and the mean. Bootstrap
-    intervals of intraclass correlations and of the median are for these raters all the same, and say so.
+    intervals of intraclass correlations and of the median are for these raters in any case, and say so.
     """
     others = others or {}
     found = {}

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from evaluation.core.ratings_table import Floats, Ratings
 
-#: No probability below this: a rater never seen to err may still err.
+#: No probability is below this: a rater who has made no error so far may still make one.
 FLOOR = 1e-10
 
 
@@ -145,7 +145,7 @@ def _expect(
         total[unrated] = 1.0
     tiny = posterior < FLOOR
     few = np.count_nonzero(tiny) - posterior.shape[0] * np.count_nonzero(unrated)
-    # log p = shifted - log(total), but for the probabilities under the floor
+    # log p = shifted - log(total), except for the probabilities under the floor
     above = float(np.vdot(posterior, shifted)) - float(np.log(total).sum())
     below = float(np.vdot(posterior[tiny], (shifted - np.log(total))[tiny])) if few else 0.0
     return above - below + few * FLOOR * float(np.log(FLOOR))

@@ -154,7 +154,7 @@ class UnitDistributions:
     shares: Any
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One JSON object a unit; labels that nobody gave it are left out."""
+        """One JSON object per unit; labels that nobody gave it are left out."""
         for row, unit in enumerate(self.unit.tolist()):
             part = self.shares[[row], :].tocoo()
             yield {

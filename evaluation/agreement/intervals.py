@@ -229,7 +229,7 @@ def _statistics(totals: _Totals, level: Level, scale: Floats) -> dict[Name, Floa
     expected = expected_difference(per_label, level, scale)
     with np.errstate(invalid="ignore", divide="ignore"):
         percent = totals.pairs / totals.pairable
-        # De is exactly 0 where one label is left; rounding may leave a speck of it on an interval scale.
+        # De is exactly 0 where one label is left; rounding may leave a tiny remainder on an interval scale.
         alpha = np.where(
             _several(per_label, scale, level), 1.0 - (n - 1) * totals.observed / expected, np.nan
         )

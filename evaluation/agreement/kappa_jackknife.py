@@ -22,7 +22,7 @@ from evaluation.core.estimate import Estimate
 from evaluation.core.interval import LEAST_CLUSTERS, LEVEL, SIGNED, t_interval, too_few
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
-#: With fewer shared clusters the bias of a pair's kappa cannot be told.
+#: With fewer shared clusters the bias of a pair's kappa can't be estimated.
 LEAST_SHARED = 4
 #: The most weight that such pairs may have in an average with an interval.
 _MOST_FEW = 0.1
@@ -62,7 +62,7 @@ class KappaJackknife:
         """An average of the pairs' kappas with its 95 % interval, for these raters and other clusters.
 
         ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
-        Fisher's scale, the bias taken off and the estimate held in any case. There is none where more than a tenth
+        Fisher's scale, with the bias subtracted, and always includes the estimate. There is none where more than a tenth
         of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated. With
         ``new_raters`` it is for other raters too.
         """
@@ -89,7 +89,7 @@ class KappaJackknife:
             variance, degrees = new_raters.added_to(error**2, degrees)
             error, whose = variance**0.5, NEW_RATERS
         low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=SIGNED, bias=bias)
-        how = f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} taken off"
+        how = f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted"
         return replace(estimate, low=low, high=high, interval=how)
 
     def pair_intervals(self, kappas: PairwiseKappa) -> Floats:

@@ -3,7 +3,7 @@
 Intervals are for the raters at hand and other instances. To speak of *new raters* of the same kind, the variance between
 raters is added. What the statistic is without each rater shows that variance and, on top of it, the noise of the ratings
 themselves, which the variance over instances counts already; adding the two (Owen's pigeonhole bootstrap does the
-same) makes intervals too wide. So the noise is taken off: each rater's deviation has a variance over
+same) makes intervals too wide. So the noise is subtracted: each rater's deviation has a variance over
 instances too, and that is the part of its square that other instances alone would bring.
 
     V = V_instances + max(0, (R - 1) / R sum_r (D_r^2 - Var_instances(D_r))),   D_r = theta_-r - mean of them
@@ -33,13 +33,13 @@ NEW_RATERS = "for new raters too"
 LEAST_RATERS = 5
 #: More raters than this are left out in so many groups.
 MOST_GROUPS = 60
-#: More clusters than this are left out in so many groups: enough to tell a variance from.
+#: More clusters than this are left out in so many groups: enough to estimate a variance.
 MOST_CLUSTER_GROUPS = 200
 
 
 @dataclass(frozen=True)
 class RaterVariance:
-    """What a statistic varies over ``raters``; ``nan`` where they are too few to tell.
+    """How much a statistic varies over ``raters``; ``nan`` where they are too few to estimate that.
 
     ``raw`` is the jackknife's variance, ``noise`` the part of it that other instances alone would bring.
     """

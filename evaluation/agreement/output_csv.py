@@ -1,4 +1,4 @@
-"""An agreement summary as CSV: one row a statistic; and the distributions of units."""
+"""An agreement summary as CSV: one row per statistic; and the distributions of units."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _not_for_new(summary: AgreementSummary, additions: Additions) -> str:
     ]
     names += ["kappa of single pairs"] if summary.named else []
     names += ["accuracy"] if additions.accuracy is not None else []
-    return f"intervals for these raters all the same: {', '.join(names)}" if names else ""
+    return f"intervals for these raters only: {', '.join(names)}" if names else ""
 
 
 def _pairs(summary: AgreementSummary) -> str:
@@ -228,7 +228,7 @@ def _accuracy(additions: Additions) -> str:
         return ""
     rows = [("single ratings", *_estimate(additions.accuracy.ratings))]
     if additions.accuracy.labels is not None:
-        rows.append(("one label a unit", *_estimate(additions.accuracy.labels)))
+        rows.append(("one label per unit", *_estimate(additions.accuracy.labels)))
     shown = list(additions.accuracy.raters.items())
     rows += [(name, *_estimate(found)) for name, found in shown[:_SHOWN_PAIRS]]
     return _table(("accuracy against the correct labels", "value", "low", "high", "n", ""), rows) + _more(

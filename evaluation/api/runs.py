@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.models import Membership, User
+from annotator.models import Membership
 from annotator.selectors.study import study_get_for
+from annotator.selectors.user import user_of
 from evaluation.api.actions import RetrySerializer, act
 from evaluation.models import Run
 from evaluation.runs.create import RunPlan
@@ -160,7 +160,7 @@ class StudyRuns(APIView):
                 raise ValidationError({"endpoint": f"The study's workspace has no endpoint named {name!a}."})
             own = {name: chosen.pop(name) for name in ("temperature", "seed", "logprobs") if name in chosen}
             chosen["parameters"] = chosen.get("parameters", {}) | sampling(**own)
-            plan = RunPlan(created_by=_user(request), **chosen)
+            plan = RunPlan(created_by=user_of(request), **chosen)
             run = simulation_create(study=found, endpoint=endpoint, plan=plan, allow_own_model=allowed)
         except ValidationError as error:
             raise serializers.ValidationError(
@@ -231,11 +231,5 @@ class RunAction(APIView):
         return Response(RunSerializer(run).data)
 
 
-def _user(request: Request) -> User:
-    if not isinstance(request.user, User):
-        raise Http404
-    return request.user
-
-
 def _run(request: Request, pk: int, role: str = Membership.Role.VIEWER) -> Run:
-    return run_get_for(user=_user(request), pk=pk, role=role)
+    return run_get_for(user=user_of(request), pk=pk, role=role)

@@ -118,7 +118,7 @@ def property_model(
     included and their spread held fixed, since the variational variances are too small and carry no covariance.
     Not fitted (``reason``) where all answers are alike or nothing is left. A random effect with few levels (two for
     the human prior, three systems) leaves its spread to the prior: ``notes`` says so, as it does where the data
-    cannot tell some coefficients apart, where only the prior holds them. Source: Joshi et al. 2023, A.3.1.
+    cannot tell some coefficients apart, and only the prior determines them. Source: Joshi et al. 2023, A.3.1.
 
     >>> found = property_model([True, True], {"leakage": [True, False]}, {"question": ["a", "b"]})
     >>> found.reason
@@ -205,11 +205,11 @@ def _identification(exog: Floats, levels: Mapping[str, int]) -> list[str]:
     rank = int(np.linalg.matrix_rank(exog))
     if rank < exog.shape[1]:
         notes.append(
-            f"the data tell {rank} of {exog.shape[1]} coefficients apart; the prior decides between the others"
+            f"the data determine {rank} of {exog.shape[1]} coefficients; the prior determines the others"
         )
     few = [f"{name} ({count})" for name, count in levels.items() if count < 5]
     if few:
-        notes.append(f"few levels, so that the prior shapes the spread of: {', '.join(few)}")
+        notes.append(f"few levels, so that the prior largely determines the variance of: {', '.join(few)}")
     return notes
 
 

@@ -141,7 +141,7 @@ def prediction_powered_ratio(
     total = float(arrays[3].sum())
     simulator = float(arrays[2].sum()) / total if total > 0 else NAN
     if not n or np.nansum(arrays[1]) <= 0:
-        nothing = undefined("people's labels hold nothing to average", n=n)
+        nothing = undefined("people's labels have nothing to average", n=n)
         return PredictionPowered(
             estimate=nothing,
             people=nothing,

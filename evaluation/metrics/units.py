@@ -23,7 +23,7 @@ NO_LABEL = "output units without a label"
 
 @dataclass(frozen=True, eq=False)
 class UnitTable:
-    """One row an atomic unit and counterfactual, all columns of one length N.
+    """One row per atomic unit and counterfactual, all columns of one length N.
 
     ``role`` is ``both`` (one list serves input and output), ``input`` or ``output``. ``in_input`` says whether
     the unit is present in the counterfactual input, ``in_output`` whether in the system's output for it; None
@@ -79,7 +79,7 @@ class UnitTable:
 
 @dataclass(frozen=True, eq=False)
 class PerCounterfactual:
-    """What every figure is made of, one entry a counterfactual, all of shape (K,).
+    """What every figure is made of, one entry per counterfactual, all of shape (K,).
 
     ``share`` of its input units are present in it (nan where none is labelled); ``status`` is simulatable, not
     simulatable or undecided; ``precision`` is the share of labelled output units present in the system's output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from decimal import ROUND_DOWN, Decimal
+from decimal import Decimal
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -11,7 +11,7 @@ from django.db import transaction
 from annotator.core.errors import Conflict
 from evaluation.models import Pipeline, Run
 from evaluation.pipelines.endpoints import ALL_STEPS
-from evaluation.pipelines.options import step_options
+from evaluation.pipelines.options import smaller_budget, step_options
 from evaluation.pipelines.training import tuning_spent
 from evaluation.runs.lifecycle import run_budget_set, run_pause, run_retry_failed
 
@@ -83,10 +83,7 @@ def _run_budget(pipeline: Pipeline, run: Run, left: Decimal | None) -> Decimal |
     steps = {step["name"]: step for step in pipeline.recipe.content["steps"]}
     step = steps.get(str(run.options.get("step", "")))
     own = step_options(pipeline, step).get("budget") if step else None
-    limits = [] if own is None else [Decimal(str(own))]
-    if left is not None:
-        limits.append(left)
-    return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None
+    return smaller_budget(own, left)
 
 
 def _locked(pipeline: Pipeline) -> Pipeline:

@@ -76,9 +76,18 @@ def _systems(pipeline: Pipeline) -> list[str]:
 
 def step_budget(pipeline: Pipeline, own: Any) -> Decimal | None:
     """The most that a step's run may cost: its own budget, or what is left of the pipeline's if that is less."""
-    limits = [] if own is None else [Decimal(str(own))]
-    whole = pipeline.overrides.get(ALL_STEPS, {}).get("budget")
+    whole, left = pipeline.overrides.get(ALL_STEPS, {}).get("budget"), None
     if whole is not None:
         used = sum((run.spent_cost + run.lost_cost for run in pipeline.runs.all()), tuning_spent(pipeline))
-        limits.append(max(Decimal(str(whole)) - used, Decimal(0)))
+        left = max(Decimal(str(whole)) - used, Decimal(0))
+    return smaller_budget(own, left)
+
+
+def smaller_budget(own: Any, left: Decimal | None) -> Decimal | None:
+    """A step's own budget or what is left of its pipeline's, whichever is less; None if there is neither.
+
+    >>> smaller_budget("2.50", Decimal(1)), smaller_budget(3, None), smaller_budget(None, None)
+    (Decimal('1.000000'), Decimal('3.000000'), None)
+    """
+    limits = [Decimal(str(one)) for one in (own, left) if one is not None]
     return min(limits).quantize(Decimal("0.000001"), ROUND_DOWN) if limits else None

@@ -100,7 +100,7 @@ def origin_of(url: str) -> Origin:
     >>> origin_of("file:///etc/passwd")
     Traceback (most recent call last):
     ...
-    evaluation.providers.hosts.HostRefused: only http and https addresses can be asked, not 'file'
+    evaluation.providers.hosts.HostRefused: only http and https addresses can be used, not 'file'
     """
     if any(character.isspace() or not character.isprintable() for character in url):
         raise HostRefused("an address must not contain spaces, line breaks or control characters")
@@ -110,13 +110,13 @@ def origin_of(url: str) -> Origin:
     except ValueError as error:
         raise HostRefused(f"not an address: {error}") from None
     if parts.scheme not in ("http", "https"):
-        raise HostRefused(f"only http and https addresses can be asked, not {parts.scheme!r}")
+        raise HostRefused(f"only http and https addresses can be used, not {parts.scheme!r}")
     if parts.username is not None or parts.password is not None:
-        raise HostRefused("an address must not hold a user name or password")
+        raise HostRefused("an address must not contain a user name or password")
     if not parts.hostname:
         raise HostRefused("the address has no host")
     if parts.query or parts.fragment:
-        raise HostRefused("an address must not hold '?' or '#'")
+        raise HostRefused("an address must not contain '?' or '#'")
     return Origin(
         parts.scheme, parts.hostname.lower().rstrip("."), port or (443 if parts.scheme == "https" else 80)
     )

@@ -96,7 +96,7 @@ def form_text(form: Form, task: str, value: JSON, label: str = "") -> str:
     try:
         return _text(form, task, value, label)
     except (KeyError, TypeError, AttributeError) as error:
-        raise Unparsable(f"the JSON object does not keep to its schema: {error!r}"[:200]) from None
+        raise Unparsable(f"the JSON object does not follow its schema: {error!r}"[:200]) from None
 
 
 def _text(form: Form, task: str, value: JSON, label: str) -> str:

@@ -123,7 +123,7 @@ def _read(path: Path, task: str, limit: int | None) -> dict[str, Instance]:
             faults.append(f"{path.name}:{line}: key: {instance.key!r} is used twice")
         rows[instance.key] = instance
     if not faults and not rows:
-        faults.append(f"{path.name}: holds no rows")
+        faults.append(f"{path.name}: has no rows")
     if faults:
         raise DatasetFaults(faults)
     return rows

@@ -27,7 +27,7 @@
       else if (event.key.toLowerCase() === "z") dialog.close();
     });
     dialog.addEventListener("close", () => dialog.remove());
-    link.focus({ preventScroll: true }); // a dialog that closes returns the focus to where it was
+    link.focus({ preventScroll: true }); // and again on close
     dialog.showModal();
   }
 

@@ -50,15 +50,15 @@ def test_exam_and_practice_are_complete_and_right(kind: HitType) -> None:
 def test_each_variant_has_an_exam_practice_and_variables_of_its_own(kind: HitType) -> None:
     for variant in kind.variants:
         payload = next(q.payload for q in kind.exam if kind.variant(q.payload) == variant)
-        bound = kind.bound(payload)
-        assert {q.pool for q in (*bound.exam, *bound.practice)} == {variant}
-        assert len(bound.exam) >= max(8, bound.defaults.exam_questions)
-        assert len(bound.practice) >= 4
-        assert bound.headline in [variable.name for variable in bound.variables]
-        assert "<!--" not in bound.instructions
-        assert len(bound.instructions) < len(kind.instructions)
+        own = kind.for_item(payload)
+        assert {q.pool for q in (*own.exam, *own.practice)} == {variant}
+        assert len(own.exam) >= max(8, own.defaults.exam_questions)
+        assert len(own.practice) >= 4
+        assert own.headline in [variable.name for variable in own.variables]
+        assert "<!--" not in own.instructions
+        assert len(own.instructions) < len(kind.instructions)
     if not kind.variants:
-        assert kind.bound(kind.exam[0].payload) is kind
+        assert kind.for_item(kind.exam[0].payload) is kind
 
 
 @every_asked_type

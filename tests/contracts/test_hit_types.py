@@ -98,10 +98,10 @@ def test_gold_examples_get_their_score(kind: HitType) -> None:
 def test_ratings_are_of_declared_variables_and_units(kind: HitType) -> None:
     for case in examples(kind, "valid"):
         payload = kind.parse_item(case["row"]).payload
-        bound = kind.bound(payload)
-        variables = {variable.name: variable for variable in bound.variables}
-        assert bound.headline in variables
-        for variable in bound.variables:
+        own = kind.for_item(payload)
+        variables = {variable.name: variable for variable in own.variables}
+        assert own.headline in variables
+        for variable in own.variables:
             assert set(variable.abstain) <= set(variable.labels or variable.abstain)
             assert set(variable.scores) <= set(variable.labels)
             assert variable.level != "ordinal" or variable.labels, "an ordinal variable declares its order"

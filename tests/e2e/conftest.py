@@ -14,11 +14,19 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from tests.e2e.browser import launch
 from tests.e2e.fake_server import Server
 from tests.e2e.style_server import served
+from tests.installation import Installation
 
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
 TIMEOUT_MS = 120_000
 expect.set_options(timeout=TIMEOUT_MS)  # the default of five seconds is too short on a busy machine
+
+
+# Last, so that the order of pytest-randomly remains among the tests with a browser and among the others.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take longest, so that no process is left with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 @pytest.fixture(scope="session")
@@ -73,3 +81,12 @@ def style() -> Iterator[str]:
 def server(page: Page) -> Server:
     """Answers the requests of the page's scripts to ``/fake/``."""
     return Server(page)
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """`make run` in a directory of its own, for the tests of one file."""
+    installation = Installation(tmp_path_factory.mktemp("make-run"))
+    installation.start()
+    yield installation
+    installation.stop()

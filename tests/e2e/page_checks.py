@@ -6,6 +6,17 @@ import re
 
 from playwright.sync_api import Page
 
+#: Scripts have seen the change of a media query, and every transition to other colours has ended.
+SETTLED = """
+async () => {
+    const frame = () => new Promise(done => requestAnimationFrame(done))
+    await frame()
+    await frame()
+    const running = document.getAnimations().filter(one => one instanceof CSSTransition)
+    await Promise.allSettled(running.map(one => one.finished))
+}
+"""
+
 #: What a template leaves when a part of a sentence is empty -> what it is called in a failure.
 UNTIDY = {
     "two spaces": re.compile(r"\S[ \u00a0]{2,}\S"),
@@ -18,7 +29,7 @@ UNTIDY = {
     "a missing value": re.compile(r"\b(None|nan)\b"),
 }
 
-#: The text of a page, one line a block. Code, keys, form entries and what participants or files wrote are left out.
+#: The text of a page, one line per block. Code, keys, form entries and what participants or files wrote are left out.
 TEXT = """
 () => {
     const left = "code, kbd, pre, textarea, select, .json, .fk-text:not(:has(*)), [dir=auto], script, style, svg, .material-symbols-outlined"
@@ -104,3 +115,9 @@ def text_faults(page: Page) -> list[str]:
 def faint_controls(page: Page) -> list[str]:
     """Text controls without a border, or with one of less than 3:1 contrast with the page around it."""
     return [f"faint border: {one}" for one in page.evaluate(FAINT)]
+
+
+def darken(page: Page) -> None:
+    """Switch the device to dark, which pages follow without being loaded again."""
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.evaluate(SETTLED)

@@ -13,7 +13,7 @@ from annotator.web.style_gallery.samples import screens
 from annotator.web.task_page import stage_marks
 from annotator.web.wording import stages_shown
 from tests.annotator.web.test_annotator_flow import TYPES
-from tests.e2e.test_every_page import violations
+from tests.e2e.axe import violations
 from tests.e2e.test_in_view import show, stages_of
 from tests.factories import make_study
 

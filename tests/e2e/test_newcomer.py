@@ -5,14 +5,13 @@ It uses only what the pages offer. Every page on the way is checked with axe, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e import keyboard
+from tests.e2e.axe import violations
 from tests.e2e.conftest import LAPTOP, visitor
 from tests.e2e.test_study_end_to_end import PASSWORD, manage
 from tests.installation import Installation
@@ -21,14 +20,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("supervisor")]
 QUESTIONS = ("Can owls fly?", "Can ducks swim?", "Can bats see?")
 #: What a viewer may send: a copy of the study for themselves, exports and log-out.
 VIEWERS_FORMS = ("/duplicate/", "/exports/", "/logout/")
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    installation = Installation(tmp_path_factory.mktemp("make-run"))
-    installation.start()
-    yield installation
-    installation.stop()
 
 
 def csv(*, mistakes: bool) -> bytes:
@@ -78,8 +69,8 @@ class Researcher:
 
     def look(self) -> None:
         self.page.wait_for_load_state()
-        found = Axe().run(self.page, context="main").response["violations"]
-        assert found == [], (self.page.url, [(one["id"], one["nodes"][0]["html"][:160]) for one in found])
+        found = violations(self.page, within="main", every_rule=True)
+        assert found == [], (self.page.url, found)
         self.page.set_viewport_size({"width": 390, "height": 844})
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         self.page.set_viewport_size(LAPTOP)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,6 @@ from tests.faults.test_supervisor import Installation
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("supervisor")]
 PASSWORD = "a-long-password-7"
 STARTERS = ("Can owls fly?", "Can ducks swim?", "Can bats see?")
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    installation = Installation(tmp_path_factory.mktemp("make-run"))
-    installation.start()
-    yield installation
-    installation.stop()
 
 
 def manage(installation: Installation, *arguments: str, **more: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from annotator.models import Item
+from tests.e2e.axe import violations
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -16,8 +16,7 @@ NASTY = "<img src=x onerror=alert(1)>"
 
 
 def axe(page: Page) -> list[str]:
-    found = Axe().run(page, context=".fk").response["violations"]
-    return [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found]
+    return violations(page, within=".fk", every_rule=True)
 
 
 def test_import_by_columns_and_every_page_of_a_study(live_server: Any, page: Page) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.test import Client, override_settings
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, Response, expect
 
 from annotator.web.style_gallery.samples import screens
+from tests.e2e.axe import violations
 from tests.e2e.style_server import served
 
 pytestmark = pytest.mark.browser
@@ -26,21 +26,12 @@ TASKS = [
     "screen/exam/",
 ]
 PICTURES = Path(__file__).parents[2] / "test-results" / "style"
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 @pytest.fixture(scope="module")
 def style() -> Iterator[str]:
     with served() as address:
         yield f"{address}/style/"
-
-
-def violations(page: Page, *rules: str, within: str = "html") -> list[str]:
-    only = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": TAGS}
-    found = Axe().run(page, context=within, options={"runOnly": only}).response["violations"]
-    return [
-        f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("name", NAMES)

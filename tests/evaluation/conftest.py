@@ -1,4 +1,4 @@
-"""A scripted provider in a process of its own, for all tests of one session."""
+"""A scripted provider in a process of its own, for all tests of one session; reports that are queued and not computed."""
 
 from __future__ import annotations
 
@@ -28,3 +28,11 @@ def scripted(scripted_process: ScriptedProcess) -> ScriptedProcess:
 def scripted_allowed(scripted: ScriptedProcess, settings: Any) -> None:
     """Allow requests to the scripted provider."""
     settings.LLM_ALLOWED_HOSTS = [scripted.host]
+
+
+@pytest.fixture
+def queued_reports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The primary keys of the reports that a test queues; no worker is running."""
+    found: list[int] = []
+    monkeypatch.setattr("evaluation.services.report._send", found.append)
+    return found

@@ -7,11 +7,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import redis
 from django.conf import settings as django_settings
+from django.utils import timezone
 
 from annotator.models import Judgment
 from evaluation.models import Call, Run
@@ -127,12 +129,15 @@ def test_redis_is_flushed_with_a_thousand_jobs_queued(
     runs = [make_run(endpoint, make_material(5), workers=25, use_cache=False) for _ in range(40)]
     assert broker.llen(env.LONG_QUEUE) == 1000
     broker.flushdb()
+    unfinished = Run.objects.filter(pk__in=[run.pk for run in runs]).exclude(state="done")
+    # Sent so long ago that the next sweep sends them again, and only that one: a slow machine would otherwise be busy
+    # with a thousand more messages every few seconds.
+    unfinished.update(woken_at=timezone.now() - timedelta(hours=1))
     worker = WorkerProcess(
-        tmp_path, WORKER_CONCURRENCY="2", SOLE_WORKER="1", RUN_SWEEP_SECONDS="2", RUN_WAKE_SECONDS="15"
+        tmp_path, WORKER_CONCURRENCY="2", SOLE_WORKER="1", RUN_SWEEP_SECONDS="5", RUN_WAKE_SECONDS="1800"
     )
     worker.start()
     try:
-        unfinished = Run.objects.filter(pk__in=[run.pk for run in runs]).exclude(state="done")
         wait_until(lambda: not unfinished.exists(), 1200, "all runs are done")
     finally:
         worker.stop()

@@ -90,3 +90,15 @@ def test_private_attributes_of_libraries_are_used_in_one_file() -> None:
         and (node.attr not in defined or ast.unparse(node.value) == "super()")
     }
     assert {(name, attribute) for name, attribute in used if attribute not in DOCUMENTED} == UNDOCUMENTED
+
+
+@pytest.mark.parametrize(
+    "word", ["shared_task", "send_task", "apply_async", "pg_advisory", "pg_try_advisory"]
+)
+def test_one_module_declares_tasks_wakes_workers_and_takes_locks(word: str) -> None:
+    found = {
+        path.relative_to(env.ROOT).as_posix()
+        for path in own_files(PRODUCT, ".py")
+        if word in path.read_text()
+    }
+    assert found <= {"annotator/core/jobs.py"}

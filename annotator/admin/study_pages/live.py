@@ -135,7 +135,7 @@ def _strip_words(one: Condition) -> str:
     )
 
 
-def money(amount: Any, study: Study) -> str:
+def in_currency(amount: Any, study: Study) -> str:
     return f"{amount:,.2f} {study.currency}"
 
 
@@ -146,7 +146,9 @@ def going_words(study: Study, live: Live) -> str:
     if not live.places:
         return "No tasks are given out here: its judgments are imported."
     if live.done == live.places:
-        return f"Complete: all {intcomma(live.places)} places are filled, for {money(live.spent, study)}."
+        return (
+            f"Complete: all {intcomma(live.places)} places are filled, for {in_currency(live.spent, study)}."
+        )
     share = f"{100 * live.done // live.places} % is done"
     if study.state in (Study.State.PAUSED, Study.State.CLOSED):
         return f"The study is {study.state}: {share}, and no more tasks are given out."
@@ -186,8 +188,8 @@ def going_facts(study: Study, live: Live, progress: StudyProgress, rows: str) ->
         Fact("Pace", pace, since if live.pace.per_hour else "after five judgments", rows),
         Fact(
             "Cost so far",
-            money(live.spent, study),
-            f"{money(live.whole, study)} once everything is done",
+            in_currency(live.spent, study),
+            f"{in_currency(live.whole, study)} once everything is done",
             reverse("admin:annotator_ledgerentry_changelist") + f"?study__id__exact={study.pk}",
         ),
         Fact(
@@ -240,8 +242,10 @@ def trust_facts(study: Study, live: Live, progress: StudyProgress, rows: str) ->
         ),
         Fact(
             "Pay per hour",
-            money(per_hour, study) if per_hour else "not known yet",
-            f"at the median time; the floor is {money(floor, study)}" if floor else "at the median time",
+            in_currency(per_hour, study) if per_hour else "not known yet",
+            f"at the median time; the floor is {in_currency(floor, study)}"
+            if floor
+            else "at the median time",
             raters,
             alarm=per_hour is not None and per_hour < floor,
         ),
@@ -293,10 +297,8 @@ def needs_words(live: Live) -> str:
         if n := live.open.get(kind, 0):
             parts.append(f"{n} {MESSAGES[kind][n > 1]}")
     if n := len(live.flagged):
-        parts.append(f"{n} rater{'s' if n > 1 else ''} to check")
-    if not parts:
-        return "Nothing needs your attention."
-    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1] + "."
+        parts.append(f"{plural(n, 'rater')} to check")
+    return f"{listed(parts)}." if parts else "Nothing needs your attention."
 
 
 def needs_facts(study: Study, live: Live, progress: StudyProgress) -> tuple[Fact, ...]:

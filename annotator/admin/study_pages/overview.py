@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Literal
 
 from django.http import HttpRequest
 from django.urls import reverse
 
 from annotator.admin.study_pages.actions import Action, actions_for
-from annotator.core.words import listed, plural
+from annotator.core.words import listed, money, plural
 from annotator.models import Study
 from annotator.selectors.progress import StudyProgress
 from annotator.selectors.rehearsal import RehearsalProgress, rehearsal_progress
@@ -141,13 +140,3 @@ def _pay_words(study: Study, progress: StudyProgress) -> str:
     if pay_per_hour_planned(study) < float(study.pay_floor_per_hour):
         return f"{words}: below your minimum of {study.pay_floor_per_hour} {study.currency}."
     return f"{words}, {whole:,.2f} {study.currency} in all."
-
-
-def money(amount: Decimal) -> str:
-    """An amount with at least two decimals, and more only if it has them.
-
-    >>> money(Decimal("0.4000")), money(Decimal("0.1250")), money(Decimal("12"))
-    ('0.40', '0.125', '12.00')
-    """
-    text = f"{amount.normalize():f}"
-    return f"{amount:.2f}" if len(text.partition(".")[2]) <= 2 else text

@@ -122,18 +122,18 @@ class AtomicUnits(HitType):
         parts = tuple(f"{payload['domain']}/{part}" for part in payload.get("ask") or schema.PARTS)
         return (*parts, schema.rule_of(payload))
 
-    def bound(self, payload: JSON) -> HitType:
+    def for_item(self, payload: JSON) -> HitType:
         """With the item's variant, and with its rule on partial matches."""
         text = for_variant(self.instructions, self.variant(payload), schema.rule_of(payload))
-        return self._ruled(super().bound(payload), [payload]).replaced(instructions=text)
+        return self._ruled(super().for_item(payload), [payload]).replaced(instructions=text)
 
-    def instructed(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
+    def for_items(self, payloads: Iterable[JSON], *, exam: bool = True, practice: bool = True) -> HitType:
         """With the items' variants and parts, and with the questions that their rule on partial matches allows."""
         items = list(payloads)
         if not items:
             return self
         own = self._ruled(self, items)
-        return HitType.instructed(own, items, exam=exam, practice=practice)
+        return HitType.for_items(own, items, exam=exam, practice=practice)
 
     def _ruled(self, kind: HitType, items: list[JSON]) -> HitType:
         """The questions whose answers are right under the items' rule, worded for that rule; all if the items differ in it."""

@@ -22,7 +22,7 @@ from annotator.hit_types.external_labels import schema, scoring
 
 
 class ExternalLabels(HitType):
-    """Each item declares the variables that it was judged on; ``bound`` returns the type with those variables."""
+    """Each item declares the variables that it was judged on; ``for_item`` returns the type with those variables."""
 
     name = "external_labels"
     title = "Labels collected elsewhere"
@@ -35,7 +35,7 @@ class ExternalLabels(HitType):
     headline = "label"
     ratings_need_item = False
 
-    def bound(self, payload: JSON) -> HitType:
+    def for_item(self, payload: JSON) -> HitType:
         """The type with the variables of a study's items; the first is the headline."""
         variables = schema.variables_of(payload)
         return self.replaced(variables=variables, headline=variables[0].name)

@@ -84,11 +84,11 @@ class RationaleProperties(HitType):
         """Check one import row: ``question``, ``answer``, ``rationale``, ``group``; see ``columns``."""
         return self.draft(*schema.parse_row(row))
 
-    def bound(self, payload: JSON) -> HitType:
+    def for_item(self, payload: JSON) -> HitType:
         """The type in a study of this item's group: its two properties, with the first as the headline."""
         asked = [asked.name for asked in schema.GROUPS[payload["group"]]]
         variables = tuple(variable for variable in self.variables if variable.name in asked)
-        return super().bound(payload).replaced(variables=variables, headline=asked[0])
+        return super().for_item(payload).replaced(variables=variables, headline=asked[0])
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """One stage; the second property is asked after the first."""

@@ -1,4 +1,4 @@
-"""Tables of label counts: one row an item, a column a label with how often the item got it."""
+"""Tables of label counts: one row per item and one column per label, with how often the item got it."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class _Reader:
                     f"{kind.name} has no such column; it has: {', '.join(sorted(self.known))}", field=name
                 )
         for name in set(mapping) & set(constants):
-            log.add("is mapped and set at once", field=name)
+            log.add("is both mapped and set; expected one of the two", field=name)
         self.mapped = {source: name for name, source in mapping.items()}
         self.seen: set[str] = set()
 

@@ -188,10 +188,12 @@ class Command(BaseCommand):
     def _follow(self, pipeline: Pipeline, *, inline: bool) -> None:
         told: set[str] = set()
         while True:
+            told_before, worked = len(told), False
             if inline:
                 pipeline_advance(pipeline_pk=pipeline.pk)
                 for run in pipeline.runs.filter(state=Run.State.RUNNING):
                     run_inline(run=run)
+                    worked = True
             pipeline.refresh_from_db()
             for name in (step["name"] for step in pipeline.recipe.content["steps"]):
                 result = pipeline.results.get(name)
@@ -200,8 +202,10 @@ class Command(BaseCommand):
                     self.stdout.write(f"  {name}: " + ", ".join(f"{k} {v}" for k, v in result.items()))
             if pipeline.state != Pipeline.State.RUNNING:
                 break
-            if not inline or not pipeline.runs.filter(state=Run.State.RUNNING).exists():
-                time.sleep(0.2 if inline else 1)
+            if not inline:
+                time.sleep(1)
+            elif not worked and len(told) == told_before:
+                time.sleep(0.2)  # the next step waits for another process
         if inline:
             for result in pipeline.results.values():
                 if (

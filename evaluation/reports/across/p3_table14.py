@@ -45,7 +45,7 @@ def p3_table14(across: Across) -> Section | None:
     missing = [name for name in PROPERTIES if name not in names]
     notes = [
         "Logit mixed model: right after ~ (properties)² + (1 | question) + (1 | system) + (1 | human prior), one "
-        f"row an annotator’s answer, in {listed_titles(answered)}; a rationale has a property where the label of "
+        f"row per answer of an annotator, in {listed_titles(answered)}; a rationale has a property where the label of "
         f"{listed_titles(judged)} by the rule {rule_of(judged[0])} is yes. Intervals: 95 %, normal approximation to the posterior.",
         *(f"{note[:1].upper()}{note[1:]}." for note in model.notes),
     ]

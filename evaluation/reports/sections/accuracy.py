@@ -127,7 +127,7 @@ def _table(ctx: Context, variable: Variable, scores: Scored, found: GoldAccuracy
     rows = []
     if found is not None and found.labels is not None:
         who = ctx.people.capitalize()
-        rows.append(TableRow([f"{who}, one label a unit"], _cells(found.labels, rule_of(ctx))))
+        rows.append(TableRow([f"{who}, one label per unit"], _cells(found.labels, rule_of(ctx))))
         rows.append(TableRow([f"{who}, single labels"], _cells(found.ratings, "per_rater")))
     ratings = scores.ratings
     everyone = accuracy(ratings, scores.gold, unanswered=scores.unanswered, **ctx.resampling).raters

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from hashlib import sha256
 
+from annotator.core.words import money
 from annotator.selectors.conduct import Conduct, GroupWork
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
@@ -51,21 +51,10 @@ def _sentence(ctx: Context, found: Conduct) -> str:
     said += f". {listed(others)} judged items" if others and not done.raters else ""
     item = [f"took {done.mean_seconds:.1f} s on average"] if done.mean_seconds is not None else []
     if ctx.study.pay_per_item and done.raters:
-        item.append(f"was paid {_money(ctx.study.pay_per_item)} {ctx.study.currency}")
+        item.append(f"was paid {money(ctx.study.pay_per_item)} {ctx.study.currency}")
     if item:
         said += f". An item {listed(item)}"
     return f"{said}. Krippendorff’s α of “{ctx.headline.title}” is {estimate(agreed)}."
-
-
-def _money(amount: Decimal) -> str:
-    """An amount with two decimals, or more if needed.
-
-    >>> _money(Decimal("0.5000")), _money(Decimal("0.0125"))
-    ('0.50', '0.0125')
-    """
-    text = f"{amount:.4f}".rstrip("0")
-    whole, _, rest = text.partition(".")
-    return f"{whole}.{rest.ljust(2, '0')}"
 
 
 def _work(ctx: Context, found: Conduct) -> Table:

@@ -26,7 +26,7 @@ TIE = "(tie)"
 
 @section(order=40, title="Forward simulation", measure="forward_simulation")
 def forward_simulation(ctx: Context) -> Section | None:
-    """Accuracy by condition, of one label an item and of single predictions, for people and each simulator."""
+    """Accuracy by condition, of one label per item and of single predictions, for people and each simulator."""
     sides = [side for side in _sides(ctx) if len(side.ratings)]
     if not sides:
         return None
@@ -148,7 +148,7 @@ def _table(measured: _Measured) -> Table:
         title="Accuracy of predictions by condition, %",
         head=["Shown beside the input"],
         columns=[
-            TableColumn("One label an item"),
+            TableColumn("One label per item"),
             TableColumn("Items"),
             TableColumn("Single predictions"),
             TableColumn("Predictions"),
@@ -210,7 +210,7 @@ def _by_system(ctx: Context, sides: list[_Side]) -> list[Table]:
     return [
         Table(
             id="forward-simulation-systems",
-            title="Accuracy of predictions by system and condition, one label an item, %",
+            title="Accuracy of predictions by system and condition, one label per item, %",
             head=["System"],
             columns=[TableColumn(name) for name in conditions],
             rows=rows,

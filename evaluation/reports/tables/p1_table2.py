@@ -53,7 +53,7 @@ def p1_table2(ctx: Context) -> Section | None:
         notes=[
             "Differences are means over instances of the first system’s precision minus the second’s. p: permutation of "
             "the two within instances, after Holm’s correction over all pairs; p of the paired t-test, which the paper "
-            "used, stands beside it uncorrected.",
+            "used, is shown beside it uncorrected.",
             *ctx.compared_notes(ctx.headline.name),
         ],
     )

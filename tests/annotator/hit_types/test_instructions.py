@@ -95,39 +95,39 @@ def test_instructions_are_cut_to_parts_of_a_variant() -> None:
 
 def test_instructions_cover_only_the_steps_that_items_ask() -> None:
     kind = hit_type_get("generalization_utility")
-    figure_11 = kind.instructed([{"arms": [["question", "question_again", "follow_up_again"]]}]).instructions
+    figure_11 = kind.for_items([{"arms": [["question", "question_again", "follow_up_again"]]}]).instructions
     assert "the answer to the question, from what you know yourself" in figure_11
     assert "the answer to the follow-up question, from what you know yourself" not in figure_11
     assert "with the help of the explanation" in figure_11
     arms = [{"arms": [["follow_up", "follow_up_again"]]}]
-    follow_up_only = kind.instructed(arms, exam=False, practice=False).instructions
+    follow_up_only = kind.for_items(arms, exam=False, practice=False).instructions
     assert "the answer to the question," not in follow_up_only
-    with_exam = kind.instructed(arms).instructions
+    with_exam = kind.for_items(arms).instructions
     assert "the answer to the question, from the **explanation alone**" in with_exam, "the exam asks it"
     assert "the answer to the question, from what you know yourself" not in with_exam, "nothing asks it"
-    both = kind.instructed(
+    both = kind.for_items(
         [{"arms": [["question", "follow_up"]]}, {"arms": [["question_again"]]}]
     ).instructions
     assert "the answer to the follow-up question, from what you know yourself" in both
     assert "from the **explanation alone**" in both
-    assert kind.instructed([]) is kind
+    assert kind.for_items([]) is kind
 
 
 def test_instructions_cover_only_the_parts_that_items_ask() -> None:
     kind = hit_type_get("atomic_units")
     asked = [{"domain": "news", "ask": ["input", "output"]}]
-    text = kind.instructed(asked, exam=False, practice=False).instructions
+    text = kind.for_items(asked, exam=False, practice=False).instructions
     assert "Looking in the article" in text
     assert "Looking in the summary" in text
     assert "Checking the list" not in text
     assert "patient" not in text
-    with_exam = kind.instructed(asked).instructions
+    with_exam = kind.for_items(asked).instructions
     assert "Checking the list" in with_exam, "the exam asks it"
     assert "patient" not in with_exam
 
 
 def test_instructions_for_several_variants_leave_out_the_others() -> None:
-    kind = hit_type_get("rationale_properties").instructed([{"group": "support"}, {"group": "style"}])
+    kind = hit_type_get("rationale_properties").for_items([{"group": "support"}, {"group": "style"}])
     assert "Non-ambiguity" in kind.instructions
     assert "No repetition" in kind.instructions
     assert "Giveaway" not in kind.instructions

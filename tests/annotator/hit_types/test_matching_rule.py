@@ -19,7 +19,7 @@ def test_leads_instructions_exam_and_prompt_follow_the_rule(given: dict[str, str
     kind = hit_type_get("atomic_units")
     payload = kind.parse_item(ROW | given).payload
     assert payload["matching"] == rule
-    study = kind.instructed([payload])
+    study = kind.for_items([payload])
     assert ("Part of a point is enough" in study.instructions) == (rule == "part")
     assert ("A point counts as a whole" in study.instructions) == (rule == "whole")
     assert {question.payload["matching"] for question in study.exam} == {rule}

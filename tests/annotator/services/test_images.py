@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 from datetime import timedelta
-from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ from annotator.services.study_removal import study_delete, study_purge
 from tests.factories import make_study, make_user
 from tests.pictures import archive, picture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]
 ROW = {
     "question": "![A cat on a mat](cat.png)",
     "explanation": "It sits on a mat.",
@@ -37,16 +37,6 @@ ROW = {
     "follow_up": "Does it lie?",
     "formats": {"question": "image"},
 }
-
-
-@pytest.fixture(autouse=True)
-def _own_files(settings: Any, tmp_path: Path) -> None:
-    """A separate storage: sweeping removes files that this test's database doesn't know."""
-    own = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": tmp_path / "files"},
-    }
-    settings.STORAGES = settings.STORAGES | {"default": own}
 
 
 def with_images(**fields: Any) -> Study:
@@ -107,6 +97,20 @@ def test_a_small_file_of_a_huge_picture_is_refused_before_decoding(settings: Any
     settings.IMAGE_MAX_BYTES = 50
     with pytest.raises(ValidationError, match="is too large; expected at most"):
         images_add(study=make_study(), files=[("large.png", picture())])
+
+
+def test_a_damaged_zip_archive_is_refused_wherever_the_damage_is() -> None:
+    content = archive({f"{n}.png": picture() + b"a" * 500 for n in range(3)})
+    rng, refused = Random(1), 0
+    for _ in range(400):
+        damaged = bytearray(content)
+        for _ in range(3):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        try:
+            list(zip_images(io.BytesIO(damaged)))
+        except ValidationError:
+            refused += 1
+    assert refused > 200
 
 
 def test_files_that_systems_add_to_a_zip_archive_are_skipped(settings: Any) -> None:

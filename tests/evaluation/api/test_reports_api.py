@@ -10,14 +10,7 @@ from evaluation.services import report as service
 from tests.evaluation.reports.studies import small_study, stored
 from tests.factories import make_study, make_user
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def sent(monkeypatch) -> list[int]:
-    found: list[int] = []
-    monkeypatch.setattr(service, "_send", found.append)
-    return found
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_reports")]
 
 
 def api(study: Study, role: str = "owner") -> Client:
@@ -26,7 +19,7 @@ def api(study: Study, role: str = "owner") -> Client:
     return Client(headers={"Authorization": f"Token {api_token_make(user=user)}"})
 
 
-def test_a_report_is_requested_computed_and_exported(sent, django_capture_on_commit_callbacks):
+def test_a_report_is_requested_computed_and_exported(queued_reports, django_capture_on_commit_callbacks):
     study = small_study()
     client = api(study)
     with django_capture_on_commit_callbacks(execute=True):
@@ -37,7 +30,7 @@ def test_a_report_is_requested_computed_and_exported(sent, django_capture_on_com
         )
     assert asked.status_code == 202
     pk = asked.json()["id"]
-    assert sent == [pk]
+    assert queued_reports == [pk]
     assert client.get(f"/api/v1/reports/{pk}/").json()["state"] == "queued"
     assert client.get(f"/api/v1/reports/{pk}/content/").status_code == 409
     service.report_compute(report_pk=pk)

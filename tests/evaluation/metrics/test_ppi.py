@@ -104,7 +104,7 @@ def test_row_order_changes_nothing_and_a_shifted_simulator_neither():
 
 def test_degenerate():
     nobody = powered_mean(np.array([np.nan, np.nan]), [1, 0], ["a", "b"])
-    assert nobody.estimate.reason == "people's labels hold nothing to average"
+    assert nobody.estimate.reason == "people's labels have nothing to average"
     all_labelled = powered_mean(np.array([1.0, 0.0, 1.0]), [1, 1, 1], list("abc"))
     assert (all_labelled.tuning, all_labelled.unlabelled) == (0.0, 0)
     same = powered_mean(np.array([*[1.0] * 8, np.nan]), [1] * 9, list("abcdefghi"))

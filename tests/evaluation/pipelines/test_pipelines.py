@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -68,10 +69,13 @@ def test_a_recipe_runs_with_an_endpoint_that_enforces_a_schema(
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", ONCE_THROUGH)
 def test_a_recipe_runs_from_its_material_to_its_report(
-    name: str, scripted: ScriptedProcess, tmp_path: Path
+    name: str, scripted: ScriptedProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("evaluation.management.commands.pipeline.time", SimpleNamespace(sleep=waits.append))
     pipeline = carried_out(name, scripted, tmp_path)
     assert pipeline.state == "done"
+    assert waits == [], "a step that follows from the one before waited"
     assert set(pipeline.results) == {step["name"] for step in pipeline.recipe.content["steps"]}
     for step, result in pipeline.results.items():
         assert not result.get("unparsable"), (
@@ -228,7 +232,7 @@ def test_every_shipped_recipe_is_valid() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "holds no rows"),
+        ("", "has no rows"),
         ("{}", "input: is missing"),
         ('{"question": "a?"}\n{"question": ', ":2: is not JSON"),
         ('{"question": "a?", "answer": "perhaps"}', "gold_label: 'perhaps' is neither"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotator.models import Item, Judgment, Rater, Study
+from django.test import Client
+
+from annotator.models import Item, Judgment, Membership, Rater, Study
 from evaluation.models import Report
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import Computed, compute
 from evaluation.services.report import report_compute, report_create
-from tests.factories import make_item, make_judgment, make_rater, make_study
+from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
 #: item, instance, system, the system's real output, ann's answer, bob's answer
 ROWS = [
@@ -55,6 +57,16 @@ def judged(item: Item, rater: Rater | str, response: dict[str, Any]) -> None:
     """Store a response of any type without its type's own parser: these tests are about what comes after it."""
     judgment = make_judgment(item, make_rater(rater) if isinstance(rater, str) else rater)
     Judgment.objects.filter(pk=judgment.pk).update(response=response)
+
+
+def client_of(*studies: Study, role: str = "owner") -> Client:
+    """The browser of a researcher who has this role in the studies."""
+    user = make_user(staff=True)
+    for study in studies:
+        Membership.objects.update_or_create(study=study, user=user, defaults={"role": role})
+    client = Client()
+    client.force_login(user)
+    return client
 
 
 def computed(study: Study, *, figures: bool = False, **choices: Any) -> Computed:

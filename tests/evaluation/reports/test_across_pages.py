@@ -5,37 +5,18 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
-from annotator.models import Membership, Study
 from evaluation.models import Report
 from evaluation.services import report as service
-from tests.evaluation.reports.studies import cells_of, small_study
-from tests.factories import make_user
+from tests.evaluation.reports.studies import cells_of, client_of, small_study
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def sent(monkeypatch) -> list[int]:
-    found: list[int] = []
-    monkeypatch.setattr(service, "_send", found.append)
-    return found
-
-
-def client_of(*studies: Study, role: str = "reviewer") -> Client:
-    user = make_user(staff=True)
-    for study in studies:
-        Membership.objects.create(study=study, user=user, role=role)
-    client = Client()
-    client.force_login(user)
-    return client
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_reports")]
 
 
 def test_a_report_across_studies_is_asked_for_and_seen_only_with_all_of_them():
     one, two, hidden = small_study(), small_study(), small_study()
-    client = client_of(one, two)
+    client = client_of(one, two, role="reviewer")
     address = reverse("evaluation:reports", args=[one.pk])
     assert f'value="{two.pk}"' in client.get(address).content.decode()
     assert f'id="join-{hidden.pk}"' not in client.get(address).content.decode()
@@ -52,7 +33,7 @@ def test_a_report_across_studies_is_asked_for_and_seen_only_with_all_of_them():
             f"Report {report.pk}"
             in client.get(reverse("evaluation:reports", args=[study.pk])).content.decode()
         )
-    half = client_of(one)
+    half = client_of(one, role="reviewer")
     assert half.get(reverse("evaluation:report", args=[report.pk])).status_code == 404
     assert half.get(reverse("evaluation:report_export", args=[report.pk, "json"])).status_code == 404
     assert f"Report {report.pk}" not in half.get(address).content.decode()
@@ -61,9 +42,9 @@ def test_a_report_across_studies_is_asked_for_and_seen_only_with_all_of_them():
     )
 
 
-def test_studies_are_chosen_in_the_admin(sent, django_capture_on_commit_callbacks):
+def test_studies_are_chosen_in_the_admin(queued_reports, django_capture_on_commit_callbacks):
     one, two, hidden = small_study(), small_study(), small_study()
-    client = client_of(one, two)
+    client = client_of(one, two, role="reviewer")
     address = reverse("admin:evaluation_report_add")
     page = client.get(address).content.decode()
     assert one.title in page
@@ -79,7 +60,7 @@ def test_studies_are_chosen_in_the_admin(sent, django_capture_on_commit_callback
         answer = client.post(address, form | {"studies": [one.pk, two.pk]})
     report = Report.objects.get()
     assert answer["Location"] == reverse("evaluation:report", args=[report.pk])
-    assert sent == [report.pk]
+    assert queued_reports == [report.pk]
     service.report_compute(report_pk=report.pk)
     report.refresh_from_db()
     page = client.get(reverse("admin:evaluation_report_changelist")).content.decode()

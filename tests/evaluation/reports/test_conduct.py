@@ -7,8 +7,7 @@ from django.urls import reverse
 
 from annotator.models import Consent, Judgment, LedgerEntry, Rater
 from evaluation.models import Endpoint, Run
-from tests.evaluation.reports.studies import cells_of, computed, small_study, stored, table_of
-from tests.evaluation.views.test_report_pages import client_of
+from tests.evaluation.reports.studies import cells_of, client_of, computed, small_study, stored, table_of
 from tests.factories import make_item, make_judgment, make_participation, make_rater, make_study
 
 pytestmark = pytest.mark.django_db

@@ -60,18 +60,18 @@ def test_accuracy_by_condition_by_hand(study: Study) -> None:
     content = computed(study, replicates=100).content
     cells = cells_of(content, "forward-simulation")
     # text: x and y right, z refused: 2/3; single: 2 of 3, 3 of 3, 0 of 3: 5/9
-    assert cells["People explanation", "One label an item"]["value"] == pytest.approx(2 / 3)
+    assert cells["People explanation", "One label per item"]["value"] == pytest.approx(2 / 3)
     assert cells["People explanation", "Single predictions"]["value"] == pytest.approx(5 / 9)
-    assert cells["People no explanation", "One label an item"]["value"] == 0.5
+    assert cells["People no explanation", "One label per item"]["value"] == 0.5
     assert cells["People no explanation", "Single predictions"]["value"] == pytest.approx(4 / 6)
-    assert cells["People saliency map", "One label an item"]["value"] == 0.0
+    assert cells["People saliency map", "One label per item"]["value"] == 0.0
     gain = cells_of(content, "forward-simulation-gain")
     # on x and y: 1 - 0 and 1 - 1
     assert gain["People explanation", "Difference"]["value"] == 0.5
     assert gain["People explanation", "Instances"]["value"] == 2
     assert gain["People saliency map", "Difference"]["value"] == -1.0
     left = cells_of(computed(study, refusals="left_out").content, "forward-simulation")
-    assert left["People explanation", "One label an item"]["value"] == 1.0
+    assert left["People explanation", "One label per item"]["value"] == 1.0
     assert left["People explanation", "Single predictions"]["value"] == pytest.approx(5 / 6)
 
 
@@ -80,8 +80,8 @@ def test_a_simulator_is_shown_beside_people(study: Study) -> None:
     for item in study.items.all():
         record_judgment(item, robot, {"prediction": "no"}, source="simulator")
     cells = cells_of(computed(study).content, "forward-simulation")
-    assert cells["gpt-4 explanation", "One label an item"]["value"] == pytest.approx(1 / 3)
-    assert cells["People explanation", "One label an item"]["value"] == pytest.approx(2 / 3)
+    assert cells["gpt-4 explanation", "One label per item"]["value"] == pytest.approx(1 / 3)
+    assert cells["People explanation", "One label per item"]["value"] == pytest.approx(2 / 3)
 
 
 def test_a_saliency_map_is_shown_with_numbers_not_by_colour_alone(study: Study) -> None:

@@ -73,9 +73,9 @@ def test_accuracy_by_hand(study: Study) -> None:
     assert cells["Imported raters, single labels", "% correct"]["value"] == pytest.approx(3 / 6)
     assert cells["Imported raters, single labels", "% correct"]["left_out"] == {"without a correct label": 2}
     assert cells["Raters ann", "% correct"]["value"] == pytest.approx(2 / 3)
-    assert cells["Imported raters, one label a unit", "% correct"]["value"] == 1.0
+    assert cells["Imported raters, one label per unit", "% correct"]["value"] == 1.0
     wrong = cells_of(computed(study, ties="wrong").content, "accuracy-score")
-    assert wrong["Imported raters, one label a unit", "% correct"]["value"] == pytest.approx(1 / 3)
+    assert wrong["Imported raters, one label per unit", "% correct"]["value"] == pytest.approx(1 / 3)
 
 
 def test_groups_of_items_and_of_raters(study: Study) -> None:
@@ -260,7 +260,7 @@ def test_medians_and_means_combine_labels_that_have_an_order() -> None:
     for rule in ("median", "mean"):
         content = computed(study, rule=rule, ties="wrong").content
         cells = cells_of(content, "accuracy-tone")
-        cell = cells["Imported raters, one label a unit", "% correct"]
+        cell = cells["Imported raters, one label per unit", "% correct"]
         assert (cell["value"], cell["n"], cell["rule"]) == (0.5, 2, rule)
         assert any("Median of" in fact[1] or "Mean of" in fact[1] for fact in content["facts"])
     nominal = computed(small_study(), rule="median").content

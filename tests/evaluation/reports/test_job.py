@@ -9,17 +9,9 @@ from django.utils import timezone
 
 from evaluation.models import Report
 from evaluation.reports import compute as computing
-from evaluation.services import report as service
 from evaluation.services.report import report_compute, report_create, reports_sweep
 from evaluation.tasks.reports import report_build
 from tests.evaluation.reports.studies import small_study, stored
-
-
-@pytest.fixture
-def sent(monkeypatch) -> list[int]:
-    found: list[int] = []
-    monkeypatch.setattr(service, "_send", found.append)
-    return found
 
 
 @pytest.mark.django_db
@@ -65,7 +57,7 @@ def test_a_failure_is_kept_with_its_reason(monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_do_not_compute_one_report(monkeypatch, sent):
+def test_two_workers_do_not_compute_one_report(monkeypatch, queued_reports):
     report = report_create(study=small_study(), choices={"replicates": 0})
     begun, go_on, runs = threading.Event(), threading.Event(), []
     whole = computing.compute
@@ -95,7 +87,7 @@ def test_two_workers_do_not_compute_one_report(monkeypatch, sent):
 
 
 @pytest.mark.django_db
-def test_the_sweeper_queues_reports_that_were_lost(sent):
+def test_the_sweeper_queues_reports_that_were_lost(queued_reports):
     study = small_study()
     fresh, queued, running, done = (report_create(study=study) for _ in range(4))
     long_ago = timezone.now() - timedelta(hours=1)
@@ -104,8 +96,8 @@ def test_the_sweeper_queues_reports_that_were_lost(sent):
     report_compute(report_pk=done.pk)
     Report.objects.filter(pk=done.pk).update(created_at=long_ago)
     assert reports_sweep() == 2
-    assert sorted(sent) == sorted([queued.pk, running.pk])
-    assert fresh.pk not in sent
+    assert sorted(queued_reports) == sorted([queued.pk, running.pk])
+    assert fresh.pk not in queued_reports
 
 
 @pytest.mark.django_db

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
@@ -24,17 +22,8 @@ from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study, make_user
 from tests.pictures import picture
 
-pytestmark = SCRIPTED_MARKS
+pytestmark = [*SCRIPTED_MARKS, pytest.mark.usefixtures("stored_files")]
 API_PATHS = {"openai": "/v1", "anthropic": "/anthropic/v1", "gemini": "/gemini/v1beta"}
-
-
-@pytest.fixture(autouse=True)
-def _own_files(settings: Any, tmp_path: Path) -> None:
-    own = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": tmp_path / "files"},
-    }
-    settings.STORAGES = settings.STORAGES | {"default": own}
 
 
 @pytest.fixture

@@ -6,29 +6,20 @@ import re
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 
-from annotator.models import Item, Membership, Rater, Study
+from annotator.models import Item, Rater, Study
 from evaluation.forms.filters import FilterWidget
 from evaluation.models import Report
 from evaluation.ratings.attributes import BUILT_IN, attribute_names
 from evaluation.ratings.judgments import judgments_load
 from evaluation.selectors.attributes import study_attributes
 from evaluation.services import report as service
-from tests.evaluation.reports.studies import small_study, stored
-from tests.factories import make_item, make_study, make_user
+from tests.evaluation.reports.studies import client_of, small_study, stored
+from tests.factories import make_item, make_study
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The reports that were queued; no worker runs here."""
-    found: list[int] = []
-    monkeypatch.setattr(service, "_send", found.append)
-    return found
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_reports")]
 
 
 @pytest.fixture
@@ -41,14 +32,6 @@ def study() -> Study:
     Rater.objects.filter(name="ann").update(attributes={"native": "yes"})
     Rater.objects.filter(name="bob").update(attributes={"native": "no"})
     return study
-
-
-def client_of(study: Study, role: str = "owner") -> Client:
-    user = make_user(staff=True)
-    Membership.objects.update_or_create(study=study, user=user, defaults={"role": role})
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def values_of(study: Study) -> dict[str, dict[str, int]]:
@@ -125,7 +108,7 @@ def test_a_filter_without_matches_is_an_error_of_its_field(
 
 
 def test_the_api_lists_the_columns_and_refuses_a_filter_without_matches(study: Study) -> None:
-    client = client_of(study, "reviewer")
+    client = client_of(study, role="reviewer")
     root = f"/api/v1/studies/{study.slug}/"
     found = {one["name"]: one for one in client.get(f"{root}report-columns/").json()}
     assert found["rater:native"] == {

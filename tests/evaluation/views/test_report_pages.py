@@ -15,26 +15,10 @@ from evaluation.models import Report, ReportFile
 from evaluation.reports.choices import Choices
 from evaluation.reports.comparison import compare
 from evaluation.services import report as service
-from tests.evaluation.reports.studies import cells_of, small_study, stored
+from tests.evaluation.reports.studies import cells_of, client_of, small_study, stored
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def sent(monkeypatch) -> list[int]:
-    """The queued tasks; no worker is running."""
-    found: list[int] = []
-    monkeypatch.setattr(service, "_send", found.append)
-    return found
-
-
-def client_of(study: Study, role: str = "owner") -> Client:
-    user = make_user(staff=True)
-    Membership.objects.update_or_create(study=study, user=user, defaults={"role": role})
-    client = Client()
-    client.force_login(user)
-    return client
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_reports")]
 
 
 def test_a_report_page_shows_numbers_reasons_and_plots():
@@ -85,15 +69,15 @@ def test_the_lists_number_of_queries_is_independent_of_the_reports():
     assert queries() == before <= 10
 
 
-def test_requesting_a_report_queues_it_once(sent, django_capture_on_commit_callbacks):
+def test_requesting_a_report_queues_it_once(queued_reports, django_capture_on_commit_callbacks):
     study = small_study()
     with django_capture_on_commit_callbacks(execute=True):
-        response = client_of(study, "reviewer").post(
+        response = client_of(study, role="reviewer").post(
             reverse("evaluation:reports", args=[study.pk]), {"rule": "majority", "replicates": "200"}
         )
     report = Report.objects.get()
     assert response["Location"] == reverse("evaluation:report", args=[report.pk])
-    assert sent == [report.pk]
+    assert queued_reports == [report.pk]
     assert (report.state, report.choices["replicates"]) == ("queued", 200)
     assert report.choices["exclusions"] is False  # an unticked box is not sent
 
@@ -112,13 +96,13 @@ def test_requesting_a_report_queues_it_once(sent, django_capture_on_commit_callb
         ("restriction", "none"),
     ],
 )
-def test_invalid_choices_are_shown_beside_their_field(field, value, sent):
+def test_invalid_choices_are_shown_beside_their_field(field, value, queued_reports):
     study = small_study()
     response = client_of(study).post(reverse("evaluation:reports", args=[study.pk]), {field: value})
     assert response.status_code == 422
     assert 'class="field__error"' in response.content.decode()
     assert not Report.objects.exists()
-    assert sent == []
+    assert queued_reports == []
 
 
 def test_a_waiting_report_says_how_far_it_is_and_then_reloads():
@@ -172,7 +156,7 @@ def test_other_peoples_studies_are_not_found():
 def test_reports_need_the_right_role(role, create, delete):
     study = small_study()
     report = stored(study)
-    client = client_of(study, role)
+    client = client_of(study, role=role)
     assert client.get(reverse("evaluation:report", args=[report.pk])).status_code == 200
     assert client.post(reverse("evaluation:reports", args=[study.pk])).status_code == create
     assert client.post(reverse("evaluation:report_delete", args=[report.pk])).status_code == delete
@@ -341,7 +325,7 @@ def test_viewers_see_no_form_that_they_may_not_send():
     study = small_study()
     report = stored(study)
     for role, forms in (("viewer", 0), ("reviewer", 1)):
-        client = client_of(study, role)
+        client = client_of(study, role=role)
         for address in (
             reverse("evaluation:reports", args=[study.pk]),
             reverse("evaluation:report", args=[report.pk]),

@@ -73,7 +73,7 @@ def test_values_outside_the_scale_become_a_variable_of_their_own(public_data: Pu
     assert sum(found["supports_label"].values()) == 750 - 166
     assert sum(found["amount_info"].values()) == 750 - 263
     assert "grammar_needs_more_info" not in found
-    kind = hit_type_get("external_labels").bound(Item.objects.values_list("payload", flat=True)[0])
+    kind = hit_type_get("external_labels").for_item(Item.objects.values_list("payload", flat=True)[0])
     assert {v.name: (v.level, v.labels) for v in kind.variables}["generality_factuality"] == (
         "ordinal",
         ("-1", "0", "1"),

@@ -201,7 +201,7 @@ def test_unknown_columns_in_a_mapping_are_refused(study: Study) -> None:
     faults = refused(study, jsonl(ROW), mapping={"query": "question"}, constants={"systm": "x"})
     assert [f.split(": ")[1] for f in faults] == ["query", "systm"]
     faults = refused(study, jsonl(ROW), mapping={"system": "s"}, constants={"system": "x"})
-    assert "mapped and set" in faults[0]
+    assert "both mapped and set" in faults[0]
 
 
 def test_a_repeated_item_in_a_file_is_refused(study: Study) -> None:
