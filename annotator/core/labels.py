@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 
 #: What programs write for a missing value, in lower case.
 MISSING_WORDS = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "none", "null", "nil", "missing"})
+#: Statistics square numbers and add up millions of them, which must stay finite.
+LARGEST = 1e100
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -45,13 +47,26 @@ def cell_text(value: object) -> str:
 
 
 def label_number(text: str) -> float:
-    """A label as a finite number; ``nan`` if it isn't one in ASCII digits.
+    """A label as a number; ``nan`` if it isn't one in ASCII digits, or is beyond ``LARGEST``.
 
-    >>> label_number("3.0"), label_number("1e1"), label_number("inf")
-    (3.0, 10.0, nan)
+    >>> label_number("3.0"), label_number("1e1"), label_number("inf"), label_number("1e308")
+    (3.0, 10.0, nan, nan)
     """
     number = float(text) if _NUMBER.fullmatch(text) else math.nan
-    return number + 0.0 if math.isfinite(number) else math.nan  # -0 is 0
+    return number + 0.0 if abs(number) <= LARGEST else math.nan  # -0 is 0
+
+
+def number_problem(text: str, *, least: str = "") -> str:
+    """What a label at interval or ratio level should have been, and what to do, for one that isn't a number.
+
+    >>> number_problem("NA"), number_problem("1e308"), number_problem("-1", least=", 0 or more")
+    ('a number; --missing NA reads it as no answer', 'a number from -1e100 to 1e100', 'a number, 0 or more')
+    """
+    if _NUMBER.fullmatch(text) and label_number(text) != label_number(text):
+        return f"a number from -{LARGEST:.0e} to {LARGEST:.0e}".replace("e+", "e")
+    if text.lower() in MISSING_WORDS:
+        return f"a number{least}; --missing {text} reads it as no answer"
+    return f"a number{least}"
 
 
 def write_number(number: float) -> str:

@@ -1,6 +1,6 @@
 """The coverage of agreement's intervals over a grid of designs, on simulated studies with known truth.
 
-    python -m benchmarks.validation.agreement_grid [--runs 1000] [--seed 0]
+    python -m benchmarks.validation.agreement_grid [--runs 1000] [--seed 0] [--processes 2]
 
 Each run draws a study (items, instances, raters, who judges what, prevalence, missing labels) and computes the agreement
 summary with its intervals, as the command does. The true value for these raters is computed from their label probabilities.
@@ -46,11 +46,13 @@ def truths(design: KappaDesign) -> dict[str, float]:
     }
 
 
-def one_run(name: str, seed: int, number: int) -> dict[str, tuple[float, float, float, float]]:
+def one_run(
+    name: str, seed: int, number: int, replicates: int = REPLICATES
+) -> dict[str, tuple[float, float, float, float]]:
     """(value, low, high, truth) of each statistic in one study."""
     design = KAPPA_DESIGNS[name]
     rng = np.random.default_rng([seed, number])
-    found = summarize(design.draw(rng), rng=rng, replicates=REPLICATES)
+    found = summarize(design.draw(rng), rng=rng, replicates=replicates)
     nominal, true = found.kappa["nominal"], truths(design)
     pairs = nominal.pairs
     kappas = design.kappas()[pairs.sums.a, pairs.sums.b][pairs.averaged]
@@ -67,9 +69,9 @@ def one_run(name: str, seed: int, number: int) -> dict[str, tuple[float, float, 
     return {k: (e.value, e.low, e.high, true.get(k, np.nan)) for k, e in estimates.items()}
 
 
-def design_coverage(name: str, runs: int, seed: int) -> dict[str, Any]:
+def design_coverage(name: str, runs: int, seed: int, replicates: int = REPLICATES) -> dict[str, Any]:
     """For each statistic: the share of studies with an interval, and the share of those that includes the truth."""
-    results = [one_run(name, seed, number) for number in range(runs)]
+    results = [one_run(name, seed, number, replicates) for number in range(runs)]
     found: dict[str, Any] = {}
     for statistic in STATISTICS:
         value, low, high, truth = np.array([result[statistic] for result in results]).T
@@ -89,11 +91,12 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
         "--only-new-raters", action="store_true", help="keep the results of the other designs"
     )
     options = parser.parse_args()
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(options.processes) as pool:
         jobs = {
             name: pool.submit(design_coverage, name, options.runs, options.seed)
             for name in ({} if options.only_new_raters else KAPPA_DESIGNS)

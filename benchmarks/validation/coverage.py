@@ -14,6 +14,7 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -257,6 +258,7 @@ def main() -> None:
             "runs": options.runs,
             "seed": options.seed,
             "replicates": REPLICATES,
+            "date": datetime.now(tz=UTC).date().isoformat(),
             "python": platform.python_version(),
             "numpy": np.__version__,
         }

@@ -146,6 +146,8 @@ def add_interval(
     bounds: Bounds = UNBOUNDED,
     new_raters: RaterVariance | None = None,
     informative: int | None = None,
+    biased: bool = False,
+    degrees_of_freedom: int | None = None,
 ) -> Estimate:
     """The estimate with the 95 % t interval of its bootstrap standard error, and how it was made.
 
@@ -158,7 +160,8 @@ def add_interval(
 
     With ``new_raters``, the variance between raters is added (``evaluation.agreement.new_raters``). ``informative`` is how
     many of the clusters the statistic rests on, where others are drawn that say nothing about it (units with one rating):
-    degrees of freedom are then one less than that.
+    degrees of freedom are then one less than that, unless ``degrees_of_freedom`` are given. If the statistic is ``biased``, the
+    difference of the replicates' mean from it is taken for the bias and subtracted.
 
     No interval, with the reason: no replicates asked for, or fewer than 20; fewer than
     ``evaluation.core.interval.LEAST_CLUSTERS`` clusters; more than 5 % of the replicates undefined; no variation among them.
@@ -178,7 +181,7 @@ def add_interval(
         return replace(estimate, interval=f"none: undefined in {missing} of {values.size} replicates")
     note = f", undefined in {missing}" if missing else ""
     error = float(known.std()) * (clusters / (clusters - 1)) ** 0.5
-    degrees = used - 1
+    degrees = used - 1 if degrees_of_freedom is None else degrees_of_freedom
     if new_raters is not None:
         if not new_raters.known:
             return replace(estimate, interval=new_raters.none)
@@ -189,7 +192,10 @@ def add_interval(
             return replace(estimate, interval=f"none: the {word} do not vary")
         low, high = wilson_interval(round(estimate.value), used)
         return replace(estimate, low=low, high=high, interval=f"95 % Wilson interval over {used} {word}")
-    low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds)
+    bias = (float(known.mean()) - estimate.value) * clusters / (clusters - 1) if biased else 0.0
+    low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds, bias=bias)
+    if biased:
+        note = f"{note}; bias {bias:+.4f} subtracted"
     how = f"95 % t interval, bootstrap standard error, {values.size} replicates of {clusters} {word}{note}"
     return replace(estimate, low=low, high=high, interval=how)
 
@@ -210,6 +216,7 @@ def bootstrap(
     bounds: Bounds = UNBOUNDED,
     new_raters: RaterVariance | None = None,
     informative: int | None = None,
+    biased: bool = False,
 ) -> Estimate:
     """Add the 95 % interval of the cluster bootstrap to an estimate; with 0 ``replicates`` there is none.
 
@@ -233,6 +240,7 @@ def bootstrap(
         bounds=bounds,
         new_raters=new_raters,
         informative=informative,
+        biased=biased,
     )
 
 

@@ -19,6 +19,8 @@ from evaluation.core.ratings_table import Floats, Ratings
 NO_SHARED = "they share no unit"
 ONE_LABEL = "both always gave the same label"
 DEFAULT_MIN_OVERLAP = 10
+#: Pairs turned into Python numbers at once: there may be a hundred thousand.
+_ROWS = 1_000
 
 #: Which pairs to average: every pair, pairs of people, or pairs of a person and one simulator.
 Which = Literal["all", "people"] | str
@@ -180,14 +182,7 @@ class PairwiseKappa:
 
     def rows(self, *, unshared: bool = False) -> Iterator[dict[str, Any]]:
         """One JSON object per pair; with ``unshared`` also the pairs that share no unit."""
-        shared = zip(
-            *(
-                column.tolist()
-                for column in (self.sums.a, self.sums.b, self.sums.n, self.kappa, self.agreement)
-            ),
-            self.averaged.tolist(),
-            strict=True,
-        )
+        shared = self._shared_rows()
         if not unshared:
             yield from (self._row(*row) for row in shared)
             return
@@ -199,6 +194,13 @@ class PairwiseKappa:
                     upcoming = next(shared, None)
                 else:
                     yield self._row(a, b, 0, np.nan, np.nan, False)
+
+    def _shared_rows(self) -> Iterator[tuple[int, int, int, float, float, bool]]:
+        """The arguments of ``_row`` for each pair that shares a unit, some thousand at a time."""
+        sums = self.sums
+        columns = (sums.a, sums.b, sums.n, self.kappa, self.agreement, self.averaged)
+        for start in range(0, len(self), _ROWS):
+            yield from zip(*(column[start : start + _ROWS].tolist() for column in columns), strict=True)
 
     def _row(self, a: int, b: int, n: int, kappa: float, agreement: float, averaged: bool) -> dict[str, Any]:
         value = none_if_nan(kappa)

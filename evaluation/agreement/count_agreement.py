@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,13 +12,13 @@ from evaluation.agreement.bootstrap import LEAST_REPLICATES
 from evaluation.agreement.counts import UnitCounts, count_units
 from evaluation.agreement.descriptive import mean_label, mean_without_groups, median_label
 from evaluation.agreement.fleiss import fleiss_kappa
-from evaluation.agreement.gwet import ac2_without_groups, add_ac2_interval, gwet_ac1, gwet_ac2
+from evaluation.agreement.gwet import ac2_without_groups, add_ac2_interval, gwet_ac1, gwet_ac2, open_ended
 from evaluation.agreement.icc import FORMS, intraclass_correlation
 from evaluation.agreement.intervals import Name, replicate_counts, values_without_groups
 from evaluation.agreement.krippendorff import krippendorff_alpha
 from evaluation.agreement.new_raters import RaterVariance, for_these_raters, variance_over_raters
 from evaluation.agreement.percent import percent_agreement
-from evaluation.core.estimate import Estimate
+from evaluation.core.estimate import NAN, Estimate
 from evaluation.core.interval import AT_MOST_ONE
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
@@ -61,9 +61,17 @@ def _count_estimates(ratings: Ratings, counts: UnitCounts | None = None) -> dict
 
 
 def count_agreement(
-    ratings: Ratings, rng: np.random.Generator | None, replicates: int, *, new_raters: bool
+    ratings: Ratings,
+    rng: np.random.Generator | None,
+    replicates: int,
+    *,
+    new_raters: bool,
+    named: bool = True,
 ) -> CountAgreement:
-    """All of them; intervals need ``rng`` and are for other raters too with ``new_raters``."""
+    """All of them; intervals need ``rng`` and are for other raters too with ``new_raters``.
+
+    ``named`` is :func:`evaluation.agreement.summary.summarize`'s.
+    """
     counts = count_units(ratings)
     found: dict[Name, Estimate] = _count_estimates(ratings, counts)
     further: dict[str, Estimate] = {}
@@ -73,13 +81,15 @@ def count_agreement(
     drawing = rng is not None and len(ratings) > 0
     others = variance_over_raters(ratings, _without_groups) if drawing and new_raters else {}
     if ratings.level != "nominal":
-        further |= further_estimates(ratings, rng, replicates, others=others)
+        further |= further_estimates(ratings, rng, replicates, others=others, named=named)
     if rng is not None and drawing:
         drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
         found = {
             name: drawn.add_interval(name, estimate, new_raters=others.get(name))
             for name, estimate in found.items()
         }
+        if replicates and found["gwet_ac1"].defined and (why := open_ended(ratings)):
+            found["gwet_ac1"] = replace(found["gwet_ac1"], low=NAN, high=NAN, interval=why)
         if "fleiss_kappa_unequal" in further:
             further["fleiss_kappa_unequal"] = drawn.add_interval(
                 "fleiss_kappa",
@@ -109,6 +119,7 @@ def further_estimates(
     replicates: int,
     *,
     others: Mapping[str, RaterVariance] | None = None,
+    named: bool = True,
 ) -> dict[str, Estimate]:
     """Further statistics of labels with numbers: AC2, the six intraclass correlations, mean and median, by name.
 
@@ -130,7 +141,7 @@ def further_estimates(
                 new_raters=others.get(name),
             )
         found[name] = estimate
-    correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates)
+    correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates, named=named)
     for name in FORMS:
         slug = name.lower().replace("(", "_").replace(",", "_").rstrip(")")
         found[slug] = for_these_raters(correlations.bootstrap[name])

@@ -17,7 +17,7 @@ from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 #: Above this many cells a table is counted by sorting, not as a dense array.
 DENSE_CELLS = 4_000_000
 #: Pairs of ratings taken at once: bounds the memory, whatever the number of ratings.
-BLOCK_PAIRS = 500_000
+BLOCK_PAIRS = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +85,26 @@ def cluster_codes(ratings: Ratings) -> tuple[Ints, int]:
     present[raw[rated]] = True
     codes = np.where(rated, (np.cumsum(present) - 1)[raw] if raw.size else raw, -1)
     return codes.astype(np.int64), int(present.sum())
+
+
+def varied_clusters(ratings: Ratings, codes: Ints | None = None) -> tuple[int, str]:
+    """How many clusters have a rating with another label than the most frequent one, and that label ('' without ratings).
+
+    Units with one rating don't count. ``codes`` of shape (units,) are the clusters of :func:`cluster_codes`.
+
+    >>> rows = [("a", "u", "no"), ("b", "u", "yes"), ("a", "v", "no"), ("b", "v", "no"), ("a", "w", "yes")]
+    >>> varied_clusters(Ratings.from_rows(rows))
+    (1, 'no')
+    """
+    codes = cluster_codes(ratings)[0] if codes is None else codes
+    grouped = ratings.grouped
+    pairable = (grouped.sizes >= 2)[grouped.unit]
+    given = np.bincount(grouped.value[pairable], minlength=1)
+    if not given.sum():
+        return 0, ""
+    label = int(given.argmax())
+    other = pairable & (grouped.value != label)
+    return int(np.unique(codes[grouped.unit[other]]).size), ratings.labels[label]
 
 
 def pairs_within(start: Ints) -> Iterator[tuple[Ints, Ints]]:

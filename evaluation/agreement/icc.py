@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
-from evaluation.agreement.counts import cluster_codes
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, NOT_ASKED, bootstrap
+from evaluation.agreement.counts import cluster_codes, varied_clusters
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.core.interval import LEVEL
+from evaluation.core.interval import LEVEL, too_alike, too_few
 from evaluation.core.ratings_table import Floats, Ratings
 
 #: Forms (1, .) and (2, .) take raters as drawn at random, form (3, .) as fixed: whom the F intervals are for.
 WHOSE = {"ICC(1,": NEW_RATERS, "ICC(2,": NEW_RATERS, "ICC(3,": THESE_RATERS}
 NO_SHARE = "units and raters vary less than the rest"
+#: Why there is no F interval: it takes units as independent.
+NOT_INDEPENDENT = "none: F intervals take units as independent, and several belong to one instance"
+#: Form (1, .) takes each unit as rated by others. Its F intervals covered 77 % of 200 units by the same 5 raters.
+SAME_RATERS = (
+    "none: the F interval of this form is for other raters on each unit, and the same raters rated all"
+)
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 _UPPER = (1 + LEVEL) / 2
 
@@ -57,7 +63,11 @@ class _Squares:
 
 
 def intraclass_correlation(
-    ratings: Ratings, *, rng: np.random.Generator | None = None, replicates: int = DEFAULT_REPLICATES
+    ratings: Ratings,
+    *,
+    rng: np.random.Generator | None = None,
+    replicates: int = DEFAULT_REPLICATES,
+    named: bool = True,
 ) -> IntraclassCorrelation:
     """Share of the variance of numbers that lies between units, over the n units that all k raters rated.
 
@@ -70,7 +80,8 @@ def intraclass_correlation(
 
     Numbers are ``Ratings.numbers`` (ranks of ordinal labels). From -1 / (k - 1) to 1 for a single rating. Units that a rater
     did not rate are left out and counted. Intervals: from the F distribution, which takes the numbers as normal; and
-    with ``rng`` the cluster bootstrap's. Undefined with fewer than two raters or units, and where no number varies.
+    with ``rng`` the cluster bootstrap's. There is no F interval of form (1, .) unless raters are but numbers within each unit
+    (``named`` False), and none at all where units share clusters. Undefined with fewer than two raters or units, and where no number varies.
     Shrout and Fleiss (1979), equations on pages 423-425; McGraw and Wong (1996), Table 7.
 
     >>> rows = [(r, u, str(v)) for u, values in {"1": (9, 2), "2": (6, 1), "3": (8, 4)}.items() for r, v in zip("ab", values)]
@@ -102,8 +113,11 @@ def intraclass_correlation(
         return IntraclassCorrelation(nothing, nothing, n, k)
     ends = _f_intervals(squares, values)
     how = f"95 % F interval, {n} units by {k} raters"
-    forms, drawn = {}, {}
     word = "units" if ratings.clusters is None else "instances"
+    varied, label = varied_clusters(ratings, codes)
+    alike = too_alike(varied, sums.shape[0], repr(label), word)
+    several = ratings.clusters is not None and sums.shape[0] < n
+    forms, drawn = {}, {}
     for name in FORMS:
         value = float(values[name])
         point = (
@@ -113,11 +127,15 @@ def intraclass_correlation(
         )
         low, high = ends[name]
         held = point.defined and math.isfinite(low) and low <= value <= high <= 1
-        forms[name] = point
-        if held:
+        why = NOT_INDEPENDENT if several else SAME_RATERS if named and name.startswith("ICC(1,") else alike
+        forms[name] = drawn[name] = point
+        if why and point.defined:
+            forms[name] = replace(point, interval=why)
+        elif held:
             forms[name] = replace(point, low=low, high=high, interval=f"{how}, {WHOSE[name[:6]]}")
-        drawn[name] = point
-        if rng is not None:
+        if rng is not None and alike and point.defined and not too_few(sums.shape[0]):
+            drawn[name] = replace(point, interval=alike if replicates else NOT_ASKED)
+        elif rng is not None:
             single = name.replace(",k)", ",1)")
             if name != single:
                 drawn[name] = _of_the_mean(point, drawn[single], k)

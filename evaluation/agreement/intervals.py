@@ -6,14 +6,20 @@ All four are functions of totals over units, so that one set of resamples serves
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from annotator.hit_types.base import Level
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, add_interval, draw_counts, resampled_totals
-from evaluation.agreement.counts import UnitCounts, cluster_codes, count_units, pairs_within
+from evaluation.agreement.counts import (
+    UnitCounts,
+    cluster_codes,
+    count_units,
+    pairs_within,
+    varied_clusters,
+)
 from evaluation.agreement.krippendorff import (
     expected_difference,
     krippendorff_alpha,
@@ -23,7 +29,7 @@ from evaluation.agreement.krippendorff import (
 )
 from evaluation.agreement.new_raters import RaterVariance, cluster_groups
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import SHARE, SIGNED, Bounds
+from evaluation.core.interval import SHARE, SIGNED, Bounds, too_alike, too_few, varied_degrees
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = Literal["percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"]
@@ -35,6 +41,9 @@ BOUNDS: dict[Name, Bounds] = {
     "fleiss_kappa": SIGNED,
     "gwet_ac1": SIGNED,
 }
+#: Their chance agreement is made of squares of the labels' shares, which vary from study to study: in few units it is too
+#: high, and the statistic too low. Without subtracting that, 95 % intervals of Fleiss' kappa over 12 units covered 88 %.
+BIASED: frozenset[Name] = frozenset({"krippendorff_alpha", "fleiss_kappa"})
 #: More columns than this are not summed up by cluster: replicates are then computed one by one.
 _MOST_COLUMNS = 64
 
@@ -43,13 +52,14 @@ _MOST_COLUMNS = 64
 class CountReplicates:
     """Replicates of each statistic, shape (B,), ``nan`` where undefined.
 
-    ``clusters`` is how many are drawn from, ``informative`` how many of them hold a unit with two ratings or more, ``word``
-    what a cluster is.
+    ``clusters`` is how many are drawn from, ``informative`` how many of them hold a unit with two ratings or more, ``varied``
+    how many have another label than the most frequent one (and that label), ``word`` what a cluster is.
     """
 
     values: dict[Name, Floats]
     clusters: int
     informative: int
+    varied: tuple[int, str]
     word: str
 
     def add_interval(
@@ -60,7 +70,14 @@ class CountReplicates:
         bounds: Bounds | None = None,
         new_raters: RaterVariance | None = None,
     ) -> Estimate:
-        """The estimate with its 95 % interval, within ``bounds`` (those of the statistic)."""
+        """The estimate with its 95 % interval, within ``bounds`` (those of the statistic).
+
+        Statistics beyond chance have none if nearly all labels are the same (AC1, whose chance isn't theirs, has).
+        """
+        varied, label = self.varied
+        alike = too_alike(varied, self.informative, repr(label), self.word) if name in BIASED else ""
+        if alike and estimate.defined and self.values[name].size and not too_few(self.informative, self.word):
+            return replace(estimate, interval=alike)
         return add_interval(
             estimate,
             self.values[name],
@@ -69,6 +86,9 @@ class CountReplicates:
             word=self.word,
             bounds=bounds or BOUNDS[name],
             new_raters=new_raters,
+            biased=name in BIASED,
+            # One for the bias: without, intervals over 8 and 12 units covered 91 %.
+            degrees_of_freedom=varied_degrees(varied, self.informative) - 1 if name in BIASED else None,
         )
 
 
@@ -90,7 +110,11 @@ def replicate_counts(
         values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     informative = np.unique(codes[counts.sizes >= 2]).size
     return CountReplicates(
-        values, clusters, informative, "units" if ratings.clusters is None else "instances"
+        values,
+        clusters,
+        informative,
+        varied_clusters(ratings, codes),
+        "units" if ratings.clusters is None else "instances",
     )
 
 

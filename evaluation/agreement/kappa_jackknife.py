@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from evaluation.agreement.cohen import PairwiseKappa
@@ -19,7 +20,15 @@ from evaluation.agreement.counts import cluster_codes, pairs_within
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import LEAST_CLUSTERS, LEVEL, SIGNED, t_interval, too_few
+from evaluation.core.interval import (
+    LEAST_CLUSTERS,
+    LEVEL,
+    SIGNED,
+    t_interval,
+    too_alike,
+    too_few,
+    varied_degrees,
+)
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 #: With fewer shared clusters the bias of a pair's kappa can't be estimated.
@@ -38,7 +47,8 @@ class KappaJackknife:
 
     ``shared`` counts the clusters that a pair shares, ``bias`` is the jackknife's estimate of the bias of its kappa and
     ``variance`` that of its variance (``nan`` where it shares one cluster only). ``pair``, ``cluster`` and ``deviation`` have
-    an entry for each pair and cluster: squares of a pair's deviations add up to its variance. ``clusters`` of the study
+    an entry for each pair and cluster: squares of a pair's deviations add up to its variance. ``varied`` of the same shape
+    says whether either rater gave the cluster another label than the pair's most frequent one. ``clusters`` of the study
     hold a rating.
     """
 
@@ -49,6 +59,7 @@ class KappaJackknife:
     pair: Codes
     cluster: Codes
     deviation: Floats
+    varied: npt.NDArray[np.bool_]
     clusters: int
 
     def add_interval(
@@ -63,8 +74,8 @@ class KappaJackknife:
 
         ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
         Fisher's scale, with the bias subtracted, and always includes the estimate. There is none where more than a tenth
-        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated. With
-        ``new_raters`` it is for other raters too.
+        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated; or where
+        nearly all labels are the same (``evaluation.core.interval.too_alike``). With ``new_raters`` it is for other raters too.
         """
         if not estimate.defined:
             return estimate
@@ -78,11 +89,14 @@ class KappaJackknife:
         if weight[few].sum() > _MOST_FEW:
             why = f"{int(few.sum())} of {int(in_average.sum())} pairs share fewer than {LEAST_SHARED} {word}"
             return replace(estimate, interval=f"none: {why}, too few to tell how biased their kappas are")
+        varied = int(np.unique(self.cluster[self.varied & in_average[self.pair]]).size)
+        if why := too_alike(varied, found, "each pair's most frequent one", word):
+            return replace(estimate, interval=why)
         error = self.variance_of_mean(weight) ** 0.5
         if error <= 1e-12:
             return replace(estimate, interval=f"none: the {word} do not vary")
         bias = float(weight @ np.nan_to_num(self.bias))
-        degrees, whose = found - 1, THESE_RATERS
+        degrees, whose = varied_degrees(varied, found), THESE_RATERS
         if new_raters is not None:
             if not new_raters.known:
                 return replace(estimate, interval=new_raters.none)
@@ -100,11 +114,14 @@ class KappaJackknife:
 
         bounds = np.full((len(kappas), 2), np.nan)
         value, error = kappas.kappa[self.kept], np.sqrt(self.variance)
+        varied = np.bincount(self.pair[self.varied], minlength=self.kept.size)
         enough = (self.shared >= LEAST_CLUSTERS) & (error > 1e-12)
+        enough &= varied >= np.minimum(LEAST_CLUSTERS, -(-self.shared // 3))
         centre = np.clip(value - np.nan_to_num(self.bias), -1.0, 1.0)
         inside = enough & (np.abs(centre) < 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            half = stdtrit(np.maximum(self.shared - 1, 1), (1 + LEVEL) / 2) * error
+            degrees = np.maximum(np.minimum(np.maximum(varied, LEAST_CLUSTERS), self.shared) - 1, 1)
+            half = stdtrit(degrees, (1 + LEVEL) / 2) * error
             reach, z = half / (1 - centre**2), np.arctanh(centre)
             ends = np.where(
                 inside,
@@ -144,9 +161,10 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
     first = np.flatnonzero(starts)
     of_pair, of_cluster = (pair, cluster) if starts.all() else (pair[first], cluster[first])
     x = pair_positions(ratings, kappas.weights)
-    without, filled = np.empty(first.size), 0
-    for part in _without_each(pair, row, column, first, kept.size, x, kappas.weights):
+    without, varied, filled = np.empty(first.size), np.empty(first.size, dtype=bool), 0
+    for part, other in _without_each(pair, row, column, first, kept.size, x, kappas.weights):
         without[filled : filled + part.size] = part
+        varied[filled : filled + part.size] = other
         filled += part.size
     del row, column, first, starts
     shared = np.bincount(of_pair, minlength=kept.size)
@@ -169,6 +187,7 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
         pair=of_pair,
         cluster=of_cluster,
         deviation=deviation,
+        varied=varied,
         clusters=clusters,
     )
 
@@ -226,8 +245,9 @@ def _records(ratings: Ratings, kappas: PairwiseKappa, kept: Ints, codes: Ints, g
 
 def _without_each(
     pair: Codes, row: Codes, column: Codes, first: Ints, pairs: int, x: Floats, weights: Weights
-) -> Iterator[Floats]:
-    """Kappa of each pair without each of its clusters, in the order of ``first``; a block of whole pairs at a time."""
+) -> Iterator[tuple[Floats, npt.NDArray[np.bool_]]]:
+    """Kappa of each pair without each of its clusters, in the order of ``first``, and whether the cluster has another label
+    than the pair's most frequent one; a block of whole pairs at a time."""
     labels = max(x.size, 1)
     order = np.argsort(x, kind="stable")
     place = np.empty(x.size, dtype=np.int64)
@@ -254,7 +274,7 @@ def _without_each(
 
 def _block(
     pair: Ints, row: Ints, column: Ints, first: Ints, pairs: int, x: Floats, weights: Weights
-) -> Floats:
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
     labels, groups = x.size, first.size
     group = np.zeros(pair.size, dtype=np.int64)
     group[first[1:]] = 1
@@ -266,14 +286,17 @@ def _block(
         flat = np.bincount(codes * labels + values, minlength=size * labels)
         return flat.reshape(size, labels).astype(np.float64)
 
-    r = table(pair, row, pairs)[of_pair] - table(group, row, groups)
-    c = table(pair, column, pairs)[of_pair] - table(group, column, groups)
+    of_row, of_column = table(pair, row, pairs), table(pair, column, pairs)
+    frequent = (of_row + of_column).argmax(axis=1)[pair] if pairs else pair
+    varied = np.bincount(group, weights=(row != frequent) | (column != frequent), minlength=groups) > 0
+    r = of_row[of_pair] - table(group, row, groups)
+    c = of_column[of_pair] - table(group, column, groups)
     observed = np.bincount(pair, weights=weight, minlength=pairs)[of_pair]
     observed -= np.bincount(group, weights=weight, minlength=groups)
     n = r.sum(axis=1)
     expected = _expected(r, c, n, x, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(expected > 1e-9 * n * n, 1.0 - n * observed / expected, np.nan)
+        return np.where(expected > 1e-9 * n * n, 1.0 - n * observed / expected, np.nan), varied
 
 
 def _expected(r: Floats, c: Floats, n: Floats, x: Floats, weights: Weights) -> Floats:

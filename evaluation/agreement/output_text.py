@@ -12,6 +12,7 @@ from evaluation.agreement.output import NOTHING, Additions
 from evaluation.agreement.summary import AgreementSummary
 from evaluation.core.counted import counted
 from evaluation.core.estimate import Estimate
+from evaluation.core.interval import LEAST_CLUSTERS
 
 #: At most so many pairs, raters or labels are shown; the JSON and the CSV have all.
 _SHOWN_PAIRS = 60
@@ -54,8 +55,9 @@ def as_text(
 def _head(summary: AgreementSummary, settings: Mapping[str, Any]) -> str:
     everyone = summary.everyone
     simulators = f" ({len(summary.simulators)} of them simulators)" if summary.simulators else ""
-    by = f" by {everyone.raters:,} raters{simulators}" if summary.named else ""
-    lines = [f"{everyone.ratings:,} ratings of {summary.units:,} units{by}, {summary.level} labels"]
+    by = f" by {counted(everyone.raters, 'raters')}{simulators}" if summary.named else ""
+    what = f"{counted(everyone.ratings, 'ratings')} of {counted(summary.units, 'units')}"
+    lines = [f"{what}{by}, {summary.level} labels"]
     lines += [f"left out: {counted(count, reason)}" for reason, count in summary.left_out.items()]
     drawn = settings.get("bootstrap", {})
     if drawn.get("replicates"):
@@ -122,7 +124,7 @@ def _pairs(summary: AgreementSummary) -> str:
     # may be a hundred thousand.
     shared: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
-    total = 0
+    total, asked = 0, summary.kappa["nominal"].intervals is not None
     for row in summary.kappa["nominal"].iterate_rows():
         total += 1
         kept = shared if row["n"] else others
@@ -133,6 +135,8 @@ def _pairs(summary: AgreementSummary) -> str:
     shown = []
     for row in [*shared, *others][:_SHOWN_PAIRS]:
         note = row["reason"] or ("" if row["averaged"] else "not averaged: too few shared units")
+        if not note and asked and row["low"] is None:
+            note = f"no interval: fewer than {LEAST_CLUSTERS} {summary.drawn}, or too few with another label"
         numbers = (_number(row[key]) for key in ("agreement", "value", "low", "high"))
         shown.append((row["a"], row["b"], f"{row['n']:,}", *numbers, note))
     return _table(("rater", "rater", "n", "agreement", "kappa", "low", "high", ""), shown) + _more(total)
@@ -237,8 +241,10 @@ def _accuracy(additions: Additions) -> str:
 
 
 def _estimate(found: Estimate) -> tuple[str, ...]:
-    left_out = "; ".join(f"without {counted(count, reason)}" for reason, count in found.left_out.items())
-    note = f"not defined: {found.reason}" if found.reason else left_out
+    notes = [f"without {counted(count, reason)}" for reason, count in found.left_out.items()]
+    if found.interval.startswith("none: "):
+        notes.append(f"no interval: {found.interval.removeprefix('none: ')}")
+    note = f"not defined: {found.reason}" if found.reason else "; ".join(notes)
     return _number(found.value), _number(found.low), _number(found.high), f"{found.n:,}", note
 
 

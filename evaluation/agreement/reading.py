@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -10,7 +10,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from annotator.core.labels import MISSING_WORDS, Spelling, clean_label, label_number, remarks, write_number
+from annotator.core.labels import Spelling, clean_label, label_number, number_problem, remarks, write_number
 from annotator.hit_types.base import Level
 from evaluation.agreement.reading_columns import (
     CodedColumn,
@@ -20,6 +20,7 @@ from evaluation.agreement.reading_columns import (
     sorted_codes,
 )
 from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings, some_names
+from evaluation.core.free_memory import return_free_memory
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 
 
@@ -147,7 +148,10 @@ def read_ratings(
     )
     correct = None if rows.gold is None else _gold(rows, rows.gold, code, unit_code, gold, faults)
     faults.refuse()
-    return ReadRatings(table, int((~rated).sum()), _notes(table, value), kept, unanswered, correct)
+    blank, notes = int((~rated).sum()), _notes(table, value)
+    del rows, rated
+    return_free_memory()
+    return ReadRatings(table, blank, notes, kept, unanswered, correct)
 
 
 def _gold(
@@ -288,7 +292,7 @@ def _known(
     place = {label: index for index, label in enumerate(labels)}
     code = np.array([place.get(label, -1) for label in values], dtype=np.int32)
     expected = f"one of the order's labels, {some_names(labels)}; --recode OLD=NEW reads one label as another"
-    _fault_values(rows, code < 0, expected, column, faults)
+    _fault_values(rows, code < 0, lambda _: expected, column, faults)
     return np.maximum(code, 0)
 
 
@@ -302,25 +306,27 @@ def _notes(ratings: Ratings, column: str) -> tuple[str, ...]:
 
 
 def _numbers(rows: _Rows, level: Level, column: str, faults: ReadFaults) -> Floats:
-    expected = "a number" if level != "ratio" else "a number, 0 or more"
     numbers: Floats = np.array([label_number(text) for text in rows.values], dtype=np.float64)
     bad = ~np.isfinite(numbers) | ((numbers < 0) if level == "ratio" else False)
-    words = [text for text in rows.values if text.lower() in MISSING_WORDS]
-    if words:
-        expected += f"; --missing {words[0]} reads it as a missing rating"
     if level == "ordinal" and bad.any():
         raise UnreadableRatings(
             f"{faults.source}, column {column!r}: ordinal labels that are not numbers need their order, "
             f"from low to high: {some_names(sorted(rows.values))}"
         )
-    _fault_values(rows, bad, expected, column, faults)
+    least = ", 0 or more" if level == "ratio" else ""
+    _fault_values(rows, bad, lambda text: number_problem(text, least=least), column, faults)
     return np.where(bad, 0.0, numbers)
 
 
 def _fault_values(
-    rows: _Rows, bad: npt.NDArray[np.bool_], expected: str, column: str, faults: ReadFaults
+    rows: _Rows,
+    bad: npt.NDArray[np.bool_],
+    expected: Callable[[str], str],
+    column: str,
+    faults: ReadFaults,
 ) -> None:
     if not bad.any():
         return
     for row in np.flatnonzero((rows.value >= 0) & bad[np.maximum(rows.value, 0)]).tolist():
-        faults.add(int(rows.line[row]), column, f"{rows.values[rows.value[row]]!r}; expected {expected}")
+        text = rows.values[rows.value[row]]
+        faults.add(int(rows.line[row]), column, f"{text!r}; expected {expected(text)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from evaluation.core.ratings_table import Codes
 
 #: The largest compressed file, in bytes when unpacked.
 MOST_BYTES = 4_000_000_000
+_CONTENT = re.compile(rb"[^\xef\xbb\xbf \t\r\n]")
 #: Between the cells of a unit that several columns name.
 JOINT = " · "
 
@@ -25,7 +27,7 @@ def file_cells(
     data: bytes, source: str, wanted: tuple[str, ...], faults: ReadFaults
 ) -> tuple[list[Cells], Codes]:
     """The wanted columns of a file of any format, and each row's line."""
-    if not data.strip(b"\xef\xbb\xbf \t\r\n"):
+    if not _CONTENT.search(data):
         raise UnreadableRatings(f"{source} is empty: expected a header and one row per rating")
     named = source if Path(source.removesuffix(".gz")).suffix.lower() in FORMATS else "ratings.csv"
     try:

@@ -16,6 +16,9 @@ from evaluation.agreement.reading_columns import coded_column, file_cells, joine
 from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings
 from evaluation.core.ratings_table import Codes, Ratings
 
+#: No unit has more ratings of one label than this; a larger count is an error of the file.
+MOST_RATERS = 100_000
+
 
 def read_counts(
     source: str | Path | BinaryIO,
@@ -77,11 +80,15 @@ def _whole_numbers(cells: Cells, lines: Codes, column: str, faults: ReadFaults) 
     """A column of counts; blank is 0."""
     numbers = [label_number(clean_label(text)) if clean_label(text) else 0.0 for text in cells[0]]
     wrong = np.array(
-        [not (number >= 0 and number == int(number)) if number == number else True for number in numbers]
+        [not 0 <= number <= MOST_RATERS or number != int(number) for number in numbers], dtype=bool
     )
     for row in np.flatnonzero(wrong[cells[1]]).tolist() if wrong.any() else ():
         text = cells[0][cells[1][row]]
-        faults.add(int(lines[row]), column, f"{text!r}; expected how many ratings, a whole number from 0")
+        faults.add(
+            int(lines[row]),
+            column,
+            f"{text!r}; expected how many ratings, a whole number from 0 to {MOST_RATERS:,}",
+        )
     whole = np.array(
         [0 if bad else int(number) for number, bad in zip(numbers, wrong, strict=True)], dtype=np.int64
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings, some_names
+from evaluation.core.free_memory import return_free_memory
 from evaluation.core.ratings_table import Codes
 
 #: Rows coded at once.
@@ -127,11 +128,11 @@ def _simple_cells(
     for name in wanted:
         chunks = table[name].chunks
         codes = np.empty(rows, dtype=np.int32)
-        np.concatenate([chunk.indices.to_numpy() for chunk in chunks] or [codes], out=codes)
+        # Not ``to_numpy``: it imports pandas, which takes 40 MB.
+        np.concatenate([np.from_dlpack(chunk.indices) for chunk in chunks] or [codes], out=codes)
         columns.append((chunks[0].dictionary.to_pylist() if chunks else [], codes))
         del chunks
         table = table.drop_columns(name)
-    # What the table took would stay with the process as free pieces, and the statistics would need as much again.
     del table
-    pool.release_unused()
+    return_free_memory()
     return columns, np.arange(2, rows + 2, dtype=np.int32)

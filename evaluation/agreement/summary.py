@@ -168,8 +168,8 @@ def summarize(
         units=len(dropped.units),
         level=dropped.level,
         labels=prevalences(dropped),
-        everyone=count_agreement(dropped, rng, replicates, new_raters=new_raters),
-        people=count_agreement(people, rng, replicates, new_raters=new_raters)
+        everyone=count_agreement(dropped, rng, replicates, new_raters=new_raters, named=named),
+        people=count_agreement(people, rng, replicates, new_raters=new_raters, named=named)
         if people is not None
         else None,
         kappa={

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _PLURAL = re.compile(
-    r"^(unit|pair|row|rating|instance|item|judgment|explanation|follow-up|system)s\b( that share\b)?"
+    r"^(unit|pair|row|rater|rating|instance|item|judgment|explanation|follow-up|system)s\b( that share\b)?"
 )
 
 
@@ -14,8 +14,8 @@ def counted(number: int, reason: str) -> str:
 
     >>> counted(1_200, "units with a single rating"), counted(1, "units with a single rating")
     ('1,200 units with a single rating', '1 unit with a single rating')
-    >>> counted(1, "pairs that share no unit"), counted(1, "raters tie")
-    ('1 pair that shares no unit', '1 raters tie')
+    >>> counted(1, "pairs that share no unit"), counted(1, "ties")
+    ('1 pair that shares no unit', '1 ties')
     """
     if number == 1:
         reason = _PLURAL.sub(lambda found: found[1] + (" that shares" if found[2] else ""), reason)

@@ -15,6 +15,8 @@ from django.db import DatabaseError, OperationalError, connection
 from django.db.models import QuerySet
 from psycopg import pq
 
+from evaluation.core.free_memory import return_free_memory
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -117,15 +119,8 @@ def copy_rows(queryset: QuerySet[Any, Any], kinds: Mapping[str, str]) -> dict[st
             found[name] = Coded.empty(0) if kind == "name" else np.zeros(0, dtype=np.int64)
         else:
             found[name] = _coded(columns) if kind == "name" else np.concatenate(columns)
-    _return_memory()
+    return_free_memory()
     return found
-
-
-def _return_memory() -> None:
-    """Give what parsing used back to the operating system; the allocator keeps tens of megabytes otherwise."""
-    import pyarrow as pa
-
-    pa.default_memory_pool().release_unused()
 
 
 def _batches(queryset: QuerySet[Any, Any], kinds: Mapping[str, str]) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from annotator.core.labels import MISSING_WORDS, Spelling, cell_text, label_number, remarks, write_number
+from annotator.core.labels import Spelling, cell_text, label_number, number_problem, remarks, write_number
 from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsable
 
 MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
@@ -134,9 +134,10 @@ class Reading:
     def _number(self, text: str, column: ValueColumn) -> str:
         number = label_number(text)
         if math.isnan(number) or (column.level == "ratio" and number < 0):
-            expected = "a number" if column.level == "interval" else "a number, 0 or more"
-            hint = f"; --missing {text} reads it as no answer" if text.lower() in MISSING_WORDS else ""
-            raise FieldErrors({column.column: f"expected {expected}, as {column.level} labels are{hint}"})
+            least = ", 0 or more" if column.level == "ratio" else ""
+            expected, semicolon, hint = number_problem(text, least=least).partition("; ")
+            kind = f"as {column.level} labels are"
+            raise FieldErrors({column.column: f"expected {expected}, {kind}{semicolon}{hint}"})
         return write_number(number)
 
     def listed(self, text: str, column: ValueColumn) -> list[str]:

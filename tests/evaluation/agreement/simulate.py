@@ -93,10 +93,12 @@ class KappaDesign:
     clustering: float = 0.2
     whole: bool = False
     missing: float = 0.0
+    #: Of the worst and the best rater: how probable a right label is.
+    skill: tuple[float, float] = (0.6, 0.95)
 
     @property
     def accuracy(self) -> np.ndarray:
-        return np.linspace(0.6, 0.95, self.raters)
+        return np.linspace(*self.skill, self.raters)
 
     def draw(self, rng: np.random.Generator) -> Ratings:
         shares, labels = np.array(self.prevalence), len(self.prevalence)
@@ -137,6 +139,7 @@ class KappaDesign:
 
 
 EVEN, SKEWED, THREE = (0.5, 0.5), (0.85, 0.15), (0.5, 0.3, 0.2)
+RARE, TEN, GOOD = (0.97, 0.03), (0.1,) * 10, (0.95, 0.99)
 KAPPA_DESIGNS = {
     "few": KappaDesign(20, 10, 5, 3, EVEN),
     "skewed": KappaDesign(50, 10, 5, 3, SKEWED),
@@ -149,6 +152,15 @@ KAPPA_DESIGNS = {
     "crowd": KappaDesign(1_000, 1, 40, 5, THREE, clustering=0.0),
     "crowd, skewed": KappaDesign(1_000, 1, 40, 5, SKEWED, clustering=0.0),
     "crowd, follow-ups": KappaDesign(200, 10, 40, 3, THREE),
+    "8 units": KappaDesign(8, 1, 4, 4, EVEN, clustering=0.0),
+    "12 units": KappaDesign(12, 1, 4, 4, EVEN, clustering=0.0),
+    "20 units, two raters": KappaDesign(20, 1, 2, 2, EVEN, clustering=0.0),
+    "30 units, skewed": KappaDesign(30, 1, 3, 3, SKEWED, clustering=0.0),
+    "50 units, rare label": KappaDesign(50, 1, 3, 3, RARE, clustering=0.0, skill=GOOD),
+    "100 units, rare label": KappaDesign(100, 1, 3, 3, RARE, clustering=0.0, skill=GOOD),
+    "1,000 units, rare label": KappaDesign(1_000, 1, 3, 3, RARE, clustering=0.0, skill=GOOD),
+    "follow-ups, rare label": KappaDesign(100, 10, 5, 3, RARE),
+    "ten labels": KappaDesign(40, 5, 6, 3, TEN),
 }
 
 

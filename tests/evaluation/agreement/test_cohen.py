@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -184,6 +185,20 @@ def test_rows_list_every_pair_in_order():
         ("r001", "r002", 1),
     ]
     assert [row["value"] for row in rows] == [None, 1.0, None]
+
+
+def test_rows_of_very_many_pairs_are_not_made_all_at_once():
+    matrix = np.random.default_rng(0).integers(0, 2, (300, 12)).astype(float)
+    found = pairwise_kappa(ratings_of(matrix))
+    assert found.averaged.all()  # computed once and kept, so not part of the peak
+    assert (found.agreement >= 0).all()
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in found.rows()) == 300 * 299 // 2
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000  # 7 MB with a list of each column
 
 
 def test_wrong_arguments():

@@ -157,6 +157,17 @@ def test_a_table_of_counts(tmp_path):
         run(path, rater=("--rater", "r"))
 
 
+@pytest.mark.parametrize("count", ["1e30", "100001", "1.5", "-1", "x", "nan"])
+def test_impossible_counts_are_refused(count, tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text(f"sys,q,low,high\ns,1,2,1\ns,2,{count},3\n")
+    with pytest.raises(CommandError) as caught:
+        run(path, rater=("--counts", "low", "high"))
+    assert str(caught.value) == (
+        f"{path}, line 3, column 'low': {count!r}; expected how many ratings, a whole number from 0 to 100,000"
+    )
+
+
 def test_numbers_are_cut_at_quartiles_and_too_many_texts_refused():
     names, codes = grouped_values([str(n) for n in range(100)], np.arange(100, dtype=np.int32))
     assert len(names) == 4
@@ -215,7 +226,7 @@ def test_median_and_mean_as_rules():
 
 def test_every_interval_holds_its_estimate_and_zero_replicates_have_none():
     for seed in range(10):
-        ratings = table(seed, units=12)
+        ratings = table(seed, units=50)
         rng = np.random.default_rng(seed)
         for weights in ("linear", "quadratic"):
             found = add_ac2_interval(

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from evaluation.agreement import Ratings, fleiss_kappa, gwet_ac1, gwet_ac2, intraclass_correlation
+from evaluation.agreement import (
+    Ratings,
+    fleiss_kappa,
+    gwet_ac1,
+    gwet_ac2,
+    intraclass_correlation,
+    summarize,
+)
+from evaluation.agreement.icc import NOT_INDEPENDENT, SAME_RATERS
 from tests.evaluation.agreement.tables import random_matrices, ratings_of
 
 #: Shrout and Fleiss (1979), Table 2: four judges, six targets.
@@ -25,10 +34,51 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("form", PUBLISHED)
 def test_the_published_table(form):
-    found = intraclass_correlation(ratings_of(SHROUT_FLEISS, level="interval")).forms[form]
+    table = ratings_of(SHROUT_FLEISS, level="interval")
+    found = intraclass_correlation(table, named=not form.startswith("ICC(1")).forms[form]
     assert (round(found.value, 2), round(found.low, 2), round(found.high, 2)) == PUBLISHED[form]
     whose = "these raters" if form.startswith("ICC(3") else "new raters too"
     assert found.interval == f"95 % F interval, 6 units by 4 raters, for {whose}"
+
+
+def test_no_f_interval_of_the_first_form_if_the_same_raters_rated_all_units():
+    """It takes each unit as rated by others: it covered 77 % of studies of 200 units by the same 5 raters."""
+    table = ratings_of(SHROUT_FLEISS, level="interval")
+    found = intraclass_correlation(table).forms
+    for form in ("ICC(1,1)", "ICC(1,k)"):
+        assert (found[form].low, found[form].interval) == (pytest.approx(np.nan, nan_ok=True), SAME_RATERS)
+        assert round(found[form].value, 2) == PUBLISHED[form][0]
+    assert found["ICC(2,1)"].interval.startswith("95 % F interval")
+    for named, missing in ((True, {"icc_1_1_f", "icc_1_k_f"}), (False, set())):
+        whole = summarize(table, rng=np.random.default_rng(0), replicates=40, named=named).everyone.further
+        assert {name for name in whole if name.endswith("_f") and np.isnan(whole[name].low)} == missing
+
+
+def test_no_f_interval_if_units_share_instances():
+    """Units of one instance are alike, which F intervals don't know: they covered 82-91 % of such studies."""
+    matrix = np.array(SHROUT_FLEISS, dtype=float)
+    table = ratings_of(np.column_stack([matrix, matrix + 1]), level="interval")
+    shared = replace(table, clusters=np.arange(12, dtype=np.int32) // 2)
+    alone = replace(table, clusters=np.arange(12, dtype=np.int32))
+    for named in (True, False):
+        for form, found in intraclass_correlation(shared, named=named).forms.items():
+            assert np.isnan(found.low), form
+            assert found.interval == NOT_INDEPENDENT
+    assert intraclass_correlation(alone).forms["ICC(3,1)"].interval.startswith("95 % F interval")
+
+
+def test_intervals_of_quadratic_ac2_need_forty_units():
+    """A study of 20 units by two raters has a rare large disagreement or has none: its intervals covered 88 %."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(1, 6, 40)
+    matrix = [np.clip(truth + rng.integers(-1, 2, 40), 1, 5) for _ in range(2)]
+    few = summarize(ratings_of(np.array(matrix)[:, :39], level="interval"), rng=rng, replicates=40).everyone
+    assert few.further["gwet_ac2_quadratic"].interval == (
+        "none: with quadratic weights at least 40 units are needed, found 39"
+    )
+    assert not np.isnan(few.further["gwet_ac2_linear"].low)
+    enough = summarize(ratings_of(np.array(matrix), level="interval"), rng=rng, replicates=40).everyone
+    assert not np.isnan(enough.further["gwet_ac2_quadratic"].low)
 
 
 def test_against_mean_squares_of_an_analysis_of_variance():

@@ -6,6 +6,8 @@ import gzip
 import io
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -117,6 +119,12 @@ def test_labels_and_their_order():
             "line 5, column 'says': 'maybe'; expected one of the order",
         ),
         (GOOD, {"level": "interval"}, "r.csv, line 2, column 'says': 'yes'; expected a number"),
+        (
+            "who,what,says\na,1,1e308\n",
+            {"level": "interval"},
+            "'1e308'; expected a number from -1e100 to 1e100",
+        ),
+        ("who,what,says\na,1,inf\nb,1,NA\n", {"level": "interval"}, "'inf'; expected a number\n"),
         (
             "who,what,says\na,1,-2\n",
             {"level": "ratio"},
@@ -241,9 +249,7 @@ def test_units_of_one_name_in_two_forms_are_one():
 
 def test_errors_about_labels_say_what_to_do():
     text = "who,what,says\na,1,NA\nb,1,2\n"
-    assert "'NA'; expected a number; --missing NA reads it as a missing rating" in refused(
-        text, level="interval"
-    )
+    assert "'NA'; expected a number; --missing NA reads it as no answer" in refused(text, level="interval")
     assert "--recode OLD=NEW" in refused(text, order=["1", "2"])
 
 
@@ -304,3 +310,20 @@ def test_numbers_and_blanks_of_parquet_and_json():
 def test_large_files_with_semicolons_are_read_the_same(monkeypatch):
     monkeypatch.setattr(reading_module, "LARGE", 1)
     assert rows_of(read(GOOD.replace(",", ";")).ratings) == rows_of(read(GOOD).ratings)
+
+
+def test_reading_a_large_file_does_not_import_pandas(tmp_path):
+    """Some of pyarrow's methods import it, and with it 40 MB."""
+    file = tmp_path / "ratings.csv"
+    rows = [f"rater-{rater},unit-{unit:06},yes" for unit in range(20_000) for rater in range(3)]
+    file.write_text("\n".join(["who,what,says", *rows]))
+    code = (
+        "import sys\n"
+        "from evaluation.agreement.reading import read_ratings\n"
+        "read = read_ratings(sys.argv[1], rater='who', unit='what', value='says')\n"
+        "print(len(read.ratings), 'pyarrow' in sys.modules, 'pandas' in sys.modules)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == ["60000", "True", "False"]

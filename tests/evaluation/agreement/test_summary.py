@@ -347,3 +347,26 @@ def test_one_of_a_kind_is_counted_in_the_singular(tmp_path):
     assert "without 1 unit with a single rating" in text
     assert "1 pair that shares fewer than 10 units" in text
     assert not re.search(r"\b1 (units|pairs|rows)\b", text)
+
+
+def test_text_says_why_there_is_no_interval(tmp_path):
+    rows = [
+        (r, f"u{u:02}", "yes" if (u, r) in ((1, "a"), (2, "b")) else "no") for u in range(30) for r in "ab"
+    ]
+    text = run(write(tmp_path / "r.csv", Ratings.from_rows(rows)), "--bootstrap", "50")
+    lines = {line.partition("  ")[0]: line for line in text.splitlines()}
+    why = "no interval: at least 8 units with another label"
+    assert lines["Krippendorff's alpha"].endswith(f"{why} than 'no' are needed, found 2")
+    assert lines["Fleiss' kappa"].endswith(f"{why} than 'no' are needed, found 2")
+    assert (
+        f"{why} than each pair's most frequent one are needed, found 2"
+        in lines["Cohen's kappa, mean of pairs"]
+    )
+    assert "no interval" not in lines["percent agreement"]
+    assert text.count("no interval: fewer than 8 units, or too few with another label") == 1
+    assert "no interval" not in run(tmp_path / "r.csv", "--bootstrap", "0")
+
+
+def test_one_of_each_is_in_the_singular(tmp_path):
+    text = run(write(tmp_path / "r.csv", Ratings.from_rows([("a", "u", "yes")])))
+    assert text.startswith("1 rating of 1 unit by 1 rater, nominal labels\n")
