@@ -126,7 +126,7 @@ def test_exclusions_are_left_out_counted_by_reason_and_reversible():
     assert found.left_out == {
         "rater excluded: too fast": 3,
         "item excluded: broken text": 1,
-        "judgment excluded: asked to be taken back": 1,
+        "judgment excluded: asked to withdraw": 1,
     }
     assert found.ratings.raters == ("bob", "gpt-4")
     assert study_ratings(study=study, exclusions=False).table("simulation").judgments == 8
