@@ -19,6 +19,7 @@ django.setup()
 
 from django.db import transaction  # noqa: E402
 from django.template import Context, Engine  # noqa: E402
+from django.template.loader import render_to_string  # noqa: E402
 
 from annotator.core import prepared  # noqa: E402
 from annotator.services.assignment import assignment_next  # noqa: E402
@@ -92,6 +93,12 @@ def main() -> None:
         "the questions of a task",
         microseconds(lambda: [screens.question_rendered(one) for one in asked]),
         microseconds(lambda: [screens.question(one) for one in asked]),
+    )
+    shown = [{"block": block, "level": 2, "prefix": ""} for block in stage.blocks]
+    report(
+        "the material of a task",
+        microseconds(lambda: [render_to_string("components/block.html", one) for one in shown]),
+        microseconds(lambda: [screens.material(Context(), block) for block in stage.blocks]),
     )
 
 
