@@ -30,6 +30,19 @@ def test_csv_rows_carry_the_line_on_which_they_begin() -> None:
     assert faults == []
 
 
+def test_columns_without_a_name_are_ignored() -> None:
+    """R and pandas write the rows' numbers into one; spreadsheets leave delimiters at the ends of lines."""
+    expected = [(2, {"a": "1", "b": "2"})], []
+    assert read(b'"","a","b"\n"1",1,2\n', "x.csv") == expected
+    assert read(b"a,b,,\n1,2,,\n", "x.csv") == expected
+    assert read("\ufeffa\u200b, b\n1,2\n".encode(), "x.csv") == expected
+
+
+def test_a_json_list_is_refused_with_what_to_do() -> None:
+    _, faults = read(b'[{"a": 1}]\n', "x.jsonl")
+    assert "lines=True" in faults[0][1]
+
+
 def test_a_byte_order_mark_is_accepted() -> None:
     assert read(b"\xef\xbb\xbfa\n1\n", "x.csv") == ([(2, {"a": "1"})], [])
     assert read(b'\xef\xbb\xbf{"a": 1}\n', "x.jsonl") == ([(1, {"a": 1})], [])
@@ -46,7 +59,7 @@ def test_blank_lines_at_the_end_of_json_lines_are_ignored() -> None:
         ("x.csv", b"a,b\n1,2,3\n", 2, "expected 2 cells, got 3"),
         ("x.csv", b"a,b\n1,2\n\n4,5\n", 3, "is blank"),
         ("x.csv", b"a,a\n1,2\n", 1, "two columns"),
-        ("x.csv", b"a,,b\n1,2,3\n", 1, "column 2 has no name"),
+        ("x.csv", b",\n1,2\n", 1, "expected a header"),
         ("x.csv", b"a|b\n1|2\n", 1, "bars"),
         ("x.csv", b'a,b\n1,"open\n2,3\n', 2, "never ends"),
         ("x.csv", b'a,b\n1,"x"y\n', 2, "write it twice"),
