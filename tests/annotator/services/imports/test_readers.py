@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -228,6 +229,74 @@ def test_the_first_sheet_of_a_workbook_is_a_table() -> None:
         (2, {"key": "a", "n": "3", "share": "0.5", "ok": "true", "note": "own"}),
         (3, {"key": "b", "n": "", "share": "0.001", "ok": "false", "note": ""}),
     ]
+
+
+def changed_workbook(content: bytes, changes: dict[str, Callable[[str], str]]) -> bytes:
+    """The workbook with some of its files changed; missing ones are added."""
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
+        files = {name: book.read(name).decode() for name in book.namelist()}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as book:
+        for name in files | changes:
+            text = files.get(name, "")
+            book.writestr(name, changes[name](text) if name in changes else text)
+    return out.getvalue()
+
+
+STYLES = (
+    '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts>'
+    '<numFmt numFmtId="164" formatCode="yyyy-mm-dd hh:mm"/><numFmt numFmtId="165" formatCode="0.0 &quot;days&quot;"/>'
+    '<numFmt numFmtId="166" formatCode="[Red]0"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/>'
+    '<xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="9"/><xf numFmtId="166"/></cellXfs></styleSheet>'
+)
+
+
+def with_styles(content: bytes, *styles: int) -> bytes:
+    """The workbook with a style for each column of its second row."""
+
+    def styled(text: str) -> str:
+        for column, style in enumerate(styles):
+            place = f'r="{chr(65 + column)}2"'
+            text = text.replace(place, f'{place} s="{style}"')
+        return text
+
+    return changed_workbook(content, {"xl/worksheets/sheet1.xml": styled, "xl/styles.xml": lambda _: STYLES})
+
+
+def test_dates_of_a_workbook_are_read_as_dates() -> None:
+    content = with_styles(workbook([list("abcdef"), [45322, 45322.75, 2, 0.5, 3, 45322]]), 1, 2, 3, 4, 5, 0)
+    [(_, row)], faults = read(content, "x.xlsx")
+    assert faults == []
+    assert list(row.values()) == ["2024-01-31", "2024-01-31 18:00:00", "2", "0.5", "3", "45322"]
+
+
+def test_dates_of_a_workbook_that_count_from_1904() -> None:
+    content = with_styles(workbook([["a"], [43860]]), 1)
+    content = changed_workbook(
+        content,
+        {"xl/workbook.xml": lambda text: text.replace("<sheets>", '<workbookPr date1904="1"/><sheets>')},
+    )
+    assert read(content, "x.xlsx")[0] == [(2, {"a": "2024-01-31"})]
+
+
+def test_merged_cells_are_refused() -> None:
+    """Only the first of them has the value; the others would be read as blank."""
+    merge = '</sheetData><mergeCells count="1"><mergeCell ref="A2:A3"/></mergeCells>'
+    content = changed_workbook(
+        workbook([["a", "b"], ["yes", 1], [None, 2]]),
+        {"xl/worksheets/sheet1.xml": lambda text: text.replace("</sheetData>", merge)},
+    )
+    rows, [(_, fault)] = read(content, "x.xlsx")
+    assert rows == []
+    assert "has merged cells (A2:A3)" in fault
+
+
+def test_true_or_false_without_a_value_is_blank() -> None:
+    content = changed_workbook(
+        workbook([["a", "b"], [True, 1]]),
+        {"xl/worksheets/sheet1.xml": lambda text: text.replace('t="b"><v>1</v>', 't="b">')},
+    )
+    assert read(content, "x.xlsx")[0] == [(2, {"a": "", "b": "1"})]
 
 
 def test_a_blank_row_inside_a_sheet_is_reported_and_trailing_ones_ignored() -> None:
