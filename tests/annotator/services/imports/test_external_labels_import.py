@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from annotator.models import Study, User
+from annotator.services.exports import judgments_export
 from annotator.services.imports.judgments_import import JudgmentColumns
 from annotator.services.imports.value_columns import ValueColumn
 from annotator.services.study import study_create
@@ -300,3 +301,18 @@ def test_spellings_of_one_label_are_reported_and_merged_on_request(
     # A second file is read by the study's own labels.
     assert put(folded, "u,r,v\n1,c,YES\n", columns).judgments == 1
     assert ratings(folded)[-1] == ("1", "c", {"v": "yes"})
+
+
+@pytest.mark.parametrize("form", ["judgments", "ratings"])
+def test_exported_labels_can_be_imported_again(elsewhere: Study, researcher: User, form: str) -> None:
+    """Numbers stay as they are; what a spreadsheet would run gets an apostrophe, which the import drops."""
+    labels = ["-1", "+", "=x", "@y", "1", "'tis", "-"]
+    text = "q,r,v\n" + "".join(f"q{n},-ann,{label}\n" for n, label in enumerate(labels))
+    put(elsewhere, text, JudgmentColumns("q", (ValueColumn("v"),), "r"))
+    exported = b"".join(judgments_export(study=elsewhere, form=form)).decode()
+    assert "'=x" in exported
+    again = study_create(by=researcher, hit_type="external_labels", slug="again", title="Again")
+    column = "response.v" if form == "judgments" else "value"
+    put(again, exported, JudgmentColumns("item", (ValueColumn(column, "v"),), "rater"))
+    assert ratings(again) == ratings(elsewhere)
+    assert {rater for _, rater, _ in ratings(again)} == {"-ann"}
