@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from annotator.models import Study, User
+from annotator.models import Rater, Study, User
 from annotator.services.exports import judgments_export
 from annotator.services.imports.judgments_import import JudgmentColumns
 from annotator.services.imports.value_columns import ValueColumn
@@ -316,3 +317,16 @@ def test_exported_labels_can_be_imported_again(elsewhere: Study, researcher: Use
     put(again, exported, JudgmentColumns("item", (ValueColumn(column, "v"),), "rater"))
     assert ratings(again) == ratings(elsewhere)
     assert {rater for _, rater, _ in ratings(again)} == {"-ann"}
+
+
+def test_a_simulator_that_no_rater_is_called_is_mentioned(elsewhere: Study) -> None:
+    """Misspelled, the model counts as a person."""
+    text = "q,r,v\nq1,gpt,yes\nq1,ann,no\n"
+    columns = JudgmentColumns("q", (ValueColumn("v"),), "r", simulators=frozenset({"gtp"}))
+    [note] = put(elsewhere, text, columns, dry_run=True).notes
+    assert note.startswith("simulators: no rater is called 'gtp'")
+    assert note.endswith("the file's raters are 'ann', 'gpt'")
+    assert put(elsewhere, text, replace(columns, simulators=frozenset({" gpt "}))).notes == []
+    assert [rater.name for rater in Rater.objects.filter(kind="simulator")] == ["gpt"]
+    # A later file of the same study may have judgments of other raters only.
+    assert put(elsewhere, "q,r,v\nq1,bob,no\n", replace(columns, simulators=frozenset({"gpt"}))).notes == []
