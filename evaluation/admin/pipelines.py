@@ -21,7 +21,6 @@ from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_t
 from evaluation.forms.pipelines import NewPipelineForm, PipelineBudgetForm
 from evaluation.models import Pipeline, Recipe, Report, Run
 from evaluation.pipelines.advance import (
-    has_moved_endpoint,
     pipeline_cancel,
     pipeline_deployment_confirm,
     pipeline_resume,
@@ -29,6 +28,7 @@ from evaluation.pipelines.advance import (
 )
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
 from evaluation.pipelines.endpoints import ALL_STEPS
+from evaluation.pipelines.moved import moved_endpoints
 from evaluation.pipelines.recipe import recipe_file, recipe_names
 from evaluation.selectors.pipeline import pipeline_get_for, pipeline_steps, pipelines_for, recipes_for
 
@@ -123,7 +123,7 @@ class PipelineAdmin(WithActions):
         actions = self.actions_of(row) if may else []
         if not any(step.has_failures for step in steps):
             actions = [action for action in actions if action[0] != "retry"]
-        if row.state == Pipeline.State.PAUSED and not has_moved_endpoint(row):
+        if row.state == Pipeline.State.PAUSED and not moved_endpoints(row):
             actions = [action for action in actions if action[0] != "same-deployment"]
         budget = row.overrides.get(ALL_STEPS, {}).get("budget")
         return {
