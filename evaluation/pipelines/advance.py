@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
@@ -110,17 +112,19 @@ def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
     return row
 
 
-def pipeline_deployment_confirm(*, pipeline: Pipeline) -> Pipeline:
+def pipeline_deployment_confirm(*, pipeline: Pipeline, deployments: Sequence[str]) -> Pipeline:
     """Confirm for all runs and fine-tuning jobs of a pipeline that where their endpoints are now is the same deployment,
     and resume it.
 
-    The audit trail records it for each of them. Raises ``Conflict`` if no endpoint has moved, or if the pipeline is over.
+    ``deployments`` is what was shown to the person who confirms it: ``moved_to(moved_endpoints(pipeline))`` at that time.
+    The audit trail records it for each of them. Raises ``Conflict`` if no endpoint has moved, if one has moved again, or if
+    the pipeline is over.
     """
     with transaction.atomic():
         row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
         if row.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
             raise Conflict(f"{row} is {row.get_state_display()}.")
-        if not moves_confirm(pipeline=row):
+        if not moves_confirm(pipeline=row, deployments=deployments):
             raise Conflict("The endpoints are where this pipeline's answers come from. Resume the pipeline.")
         return pipeline_resume(pipeline=pipeline)
 

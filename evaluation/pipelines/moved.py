@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotator.models import AuditAction
 from annotator.services.audit import audit_write
 from evaluation.models import Endpoint, FineTuning, Pipeline
 from evaluation.runs.endpoint_settings import (
     DEPLOYMENTS,
+    confirmed_check,
     deployment_of,
     deployments_of,
     has_moved,
@@ -48,9 +51,16 @@ def moved_endpoints(pipeline: Pipeline) -> list[Endpoint]:
     return sorted(found, key=lambda endpoint: endpoint.pk)
 
 
-def moves_confirm(*, pipeline: Pipeline) -> bool:
+def moves_confirm(*, pipeline: Pipeline, deployments: Sequence[str]) -> bool:
     """Confirm for all runs and fine-tuning jobs that where their endpoints are now is the same deployment; returns whether
-    an endpoint has moved. Needs a transaction with the pipeline locked."""
+    an endpoint has moved.
+
+    Needs a transaction with the pipeline locked. Raises ``Conflict`` if ``deployments`` isn't where they are.
+    """
+    used = Q(pk__in=pipeline.runs.values("endpoint")) | Q(pk__in=_tunings(pipeline).values("endpoint"))
+    list(Endpoint.objects.select_for_update(no_key=True).filter(used).order_by("pk"))
+    if moved := moved_endpoints(pipeline):
+        confirmed_check(endpoints=moved, deployments=deployments)
     runs = [run for run in pipeline.runs.order_by("pk") if deployment_confirm(run=run)]
     tunings = [tuning for tuning in _tunings(pipeline) if _tuning_confirm(pipeline, tuning)]
     return bool(runs or tunings)

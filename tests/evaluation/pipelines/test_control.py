@@ -158,7 +158,16 @@ def test_a_later_step_does_not_ask_the_same_model_at_another_address_unless_some
     assert "It&#x27;s the same deployment: resume" in client.get(page).content.decode()
     carry(pipeline_resume(pipeline=pipeline))
     assert pipeline.runs.count() == 1, "still elsewhere"
-    confirmed = client.post(f"/api/v1/pipelines/{pipeline.pk}/same-deployment/")
+    api = f"/api/v1/pipelines/{pipeline.pk}/same-deployment/"
+    refused = client.post(api, {"deployments": [scripted.host]}, content_type="application/json")
+    assert refused.status_code == 409
+    assert f"{scripted.host} was to be confirmed, but the endpoint scripted is at {host} now" in str(
+        refused.json()
+    )
+    do = reverse("admin:evaluation_pipeline_do", args=[pipeline.pk, "same-deployment"])
+    assert "Nothing was confirmed" in client.post(do, follow=True).content.decode()
+    assert f'name="deployments" value="{host}"' in client.get(page).content.decode()
+    confirmed = client.post(api, {"deployments": [host]}, content_type="application/json")
     assert (confirmed.status_code, confirmed.json()["state"]) == (200, "running")
     pipeline = carry(pipeline)
     assert pipeline.state == "done", pipeline.reason

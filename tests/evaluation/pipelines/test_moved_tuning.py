@@ -85,7 +85,7 @@ def test_a_model_is_not_trained_further_elsewhere(
     pipeline = carry(pipeline)
     assert is_paused(pipeline, f"tune-1: The answers so far come from {scripted.host}"), pipeline.reason
     assert not FineTuning.objects.exists()
-    pipeline = carry(pipeline_deployment_confirm(pipeline=pipeline))
+    pipeline = carry(pipeline_deployment_confirm(pipeline=pipeline, deployments=[moved]))
     assert pipeline.state == "done", pipeline.reason
     assert FineTuning.objects.get().deployments == [moved]
 
@@ -115,7 +115,7 @@ def test_a_job_is_not_started_with_a_file_that_was_sent_elsewhere(
     assert is_paused(carry(pipeline_resume(pipeline=pipeline)), "tune-1: The fine-tuning"), "still elsewhere"
     assert FineTuning.objects.get().job_id == ""
 
-    pipeline = carry(pipeline_deployment_confirm(pipeline=pipeline))
+    pipeline = carry(pipeline_deployment_confirm(pipeline=pipeline, deployments=[moved]))
     assert pipeline.state == "done", pipeline.reason
     tuning = FineTuning.objects.get()
     assert (tuning.state, tuning.deployments) == ("done", [scripted.host, moved])
@@ -141,7 +141,7 @@ def test_a_running_job_is_followed_again_when_the_endpoint_is_changed_back(
     pipeline = carry(pipeline_resume(pipeline=pipeline))
     assert (pipeline.state, FineTuning.objects.get().job_id) == ("running", before.job_id)
     with pytest.raises(Conflict, match="Resume the pipeline"):
-        pipeline_deployment_confirm(pipeline=pipeline)
+        pipeline_deployment_confirm(pipeline=pipeline, deployments=[moved])
 
 
 def test_a_cancelled_job_is_not_cancelled_elsewhere(
@@ -176,4 +176,4 @@ def test_a_trained_model_is_not_asked_elsewhere(
         pipeline.reason
     )
     assert not pipeline.runs.filter(options__step="rationales-2").exists()
-    assert carry(pipeline_deployment_confirm(pipeline=pipeline)).state == "done"
+    assert carry(pipeline_deployment_confirm(pipeline=pipeline, deployments=[moved])).state == "done"
