@@ -147,7 +147,8 @@ def _simulated(pipeline: Pipeline, step: JSON, named: list[ModelAtEndpoint]) -> 
     together: JSON = {
         key: sum(one.get(key, 0) for one in numbers) for key in ("calls", "done", "failed", "unparsable")
     }
-    together["spent"] = str(sum((Decimal(one.get("spent", "0")) for one in numbers), Decimal(0)))
+    spent = sum((Decimal(one.get("spent", "0")) for one in numbers), Decimal(0))
+    together["spent"] = f"{spent:f}"
     together["runs"] = [one["run"] for one in numbers if "run" in one]
     if any(asked.model in models_studied(pipeline) for asked in named):
         together["note"] = SAME_MODEL
@@ -213,7 +214,7 @@ def _numbers(run: Run) -> JSON:
         "done": progress.done,
         "failed": progress.failed,
         "unparsable": progress.unparsable,
-        "spent": str(progress.spent),
+        "spent": f"{progress.spent:f}",
         **{name: count for name, count in counts.items() if count},
     }
 

@@ -167,7 +167,7 @@ def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal |
             "examples": tuning.examples,
             "file": tuning.file_id,
             "job": tuning.job_id,
-            "spent": str(tuning.cost),
+            "spent": f"{tuning.cost:f}",
         }
     if tuning.state in _OPEN and is_elsewhere(tuning.endpoint, than=tuning.deployments):
         raise ValidationError(tuning_moved_reason(tuning, tuning.endpoint))

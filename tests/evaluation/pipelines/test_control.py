@@ -139,6 +139,14 @@ def test_a_pipeline_stops_at_a_step_in_which_no_call_succeeded_and_sends_them_ag
     assert pipeline.step >= 1
 
 
+def test_a_step_that_cost_nothing_says_so_in_plain_digits(scripted: ScriptedProcess) -> None:
+    pipeline = small(make_endpoint(scripted, price_in=0, price_out=0))
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+    run_inline(run=pipeline.runs.get())
+    pipeline = carry(pipeline)
+    assert pipeline.results["explain"]["spent"] == "0.00000000"
+
+
 def test_a_later_step_does_not_ask_the_same_model_at_another_address_unless_somebody_confirms_it(
     scripted: ScriptedProcess, settings: Any, client: Client
 ) -> None:
