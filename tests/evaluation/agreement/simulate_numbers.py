@@ -75,6 +75,7 @@ class NumberDesign:
 NUMBER_DESIGNS = {
     "8 units": NumberDesign(8, 1, 4, 4),
     "12 units": NumberDesign(12, 1, 4, 4),
+    "12 units, eight raters": NumberDesign(12, 1, 8, 8),
     "20 units": NumberDesign(20, 1, 4, 4),
     "20 units, two raters": NumberDesign(20, 1, 2, 2),
     "40 units": NumberDesign(40, 1, 4, 4),
