@@ -19,7 +19,7 @@ REFUSAL = (
 )
 
 
-class Answer(Protocol):
+class CountingProvider(Protocol):
     """The scripted provider: it answers a request and counts."""
 
     counts: Counter[str]
@@ -27,7 +27,7 @@ class Answer(Protocol):
     async def __call__(self, request: Request) -> Response: ...
 
 
-async def llama_cpp_python(request: Request, answer: Answer) -> Response:
+async def llama_cpp_python(request: Request, answer: CountingProvider) -> Response:
     """``/llama-cpp-python/v1/…``: chat completions with its own check of ``response_format``, and the rest unchanged."""
     path = request.path.removeprefix("/llama-cpp-python").rstrip("/")
     if path != "/v1/chat/completions":
