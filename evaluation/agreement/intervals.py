@@ -164,8 +164,8 @@ def tried_labels(used: npt.NDArray[np.bool_], most_frequent: int) -> Ints:
 def variance_of_one_more(counts: UnitCounts, level: Level, scale: Floats) -> dict[Name, float]:
     """What one unit more adds to the variance of each statistic of ``BIASED`` (:data:`evaluation.core.interval.ONE_MORE`).
 
-    It has the mean number of raters m, who all give it one label, and each of the labels that were given but for the most
-    frequent one is tried: ``2/3 mean_k (theta_k - theta)^2``. Among many units that is next to nothing. ``scale`` is ``scale_of``'s.
+    It has the mean number of raters m, who all give it one label k, any but the most frequent one; n_k is how often that was
+    given: ``2/3 sum_k n_k (theta_k - theta)^2 / sum_k n_k``. Among many units that is next to nothing. ``scale`` is ``scale_of``'s.
     """
     pairable = counts.sizes >= 2
     given = counts.per_label_pairable
@@ -194,8 +194,8 @@ def variance_of_one_more(counts: UnitCounts, level: Level, scale: Floats) -> dic
     )
     old = _statistics(before, level, midranks(before.per_label) if level == "ordinal" else scale)
     new = _statistics(after, level, positions)
-    change = {name: new[name] - old[name] for name in BIASED}
-    return {name: ONE_MORE * float(np.nan_to_num(d * d).mean()) for name, d in change.items()}
+    squares = {name: np.nan_to_num((new[name] - old[name]) ** 2) for name in BIASED}
+    return {name: ONE_MORE * float(np.average(one, weights=given[labels])) for name, one in squares.items()}
 
 
 #: Cells (group of clusters, column) of the widest table that is made to leave groups out.

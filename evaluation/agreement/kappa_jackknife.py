@@ -53,7 +53,7 @@ class KappaJackknife:
     an entry for each pair and cluster: squares of a pair's deviations add up to its variance. ``varied`` of the same shape
     says whether either rater gave the cluster another label than the pair's most frequent one. ``clusters`` of the study
     hold a rating. ``one_more`` is how much one unit more on which a pair agrees would change its kappa, with a label other than
-    its most frequent one (root of the mean square over them): see :data:`evaluation.core.interval.ONE_MORE`.
+    its most frequent one (root of the mean square, weighted by how often each was given): see :data:`evaluation.core.interval.ONE_MORE`.
     """
 
     kept: Ints
@@ -183,8 +183,8 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
     x = pair_positions(ratings, kappas.weights)
     without, varied, filled = np.empty(first.size), np.empty(first.size, dtype=bool), 0
     one_more = []
-    used = np.bincount(ratings.value, minlength=x.size) > 0
-    for part, other, change in _without_each(pair, row, column, first, kept.size, x, used, kappas.weights):
+    given = np.bincount(ratings.value, minlength=x.size)
+    for part, other, change in _without_each(pair, row, column, first, kept.size, x, given, kappas.weights):
         without[filled : filled + part.size] = part
         varied[filled : filled + part.size] = other
         filled += part.size
@@ -274,7 +274,7 @@ def _without_each(
     first: Ints,
     pairs: int,
     x: Floats,
-    used: npt.NDArray[np.bool_],
+    given: Ints,
     weights: Weights,
 ) -> Iterator[tuple[Floats, npt.NDArray[np.bool_], Floats]]:
     """Kappa of each pair without each of its clusters, in the order of ``first``, and whether the cluster has another label
@@ -298,7 +298,7 @@ def _without_each(
             groups - starts[begin],
             end - begin,
             at,
-            used[order],
+            given[order],
             weights,
         )
         begin = end
@@ -311,7 +311,7 @@ def _block(
     first: Ints,
     pairs: int,
     x: Floats,
-    used: npt.NDArray[np.bool_],
+    given: Ints,
     weights: Weights,
 ) -> tuple[Floats, npt.NDArray[np.bool_], Floats]:
     labels, groups = x.size, first.size
@@ -332,7 +332,7 @@ def _block(
     r = of_row[of_pair] - table(group, row, groups)
     c = of_column[of_pair] - table(group, column, groups)
     whole = np.bincount(pair, weights=weight, minlength=pairs).astype(np.float64)
-    one_more = _change_by_one_more(of_row, of_column, whole, most, used, x, weights)
+    one_more = _change_by_one_more(of_row, of_column, whole, most, given, x, weights)
     observed = whole[of_pair]
     observed -= np.bincount(group, weights=weight, minlength=groups)
     n = r.sum(axis=1)
@@ -346,27 +346,28 @@ def _change_by_one_more(
     c: Floats,
     observed: Floats,
     most: Ints,
-    used: npt.NDArray[np.bool_],
+    given: Ints,
     x: Floats,
     weights: Weights,
 ) -> Floats:
     """Shape (pairs,): by how much kappa changes with one unit more on which both raters agree; root of the mean square over labels.
 
-    ``r`` and ``c`` of shape (pairs, labels) are the margins of the pairs' tables, ``most`` the label that is left out of each.
+    ``r`` and ``c`` of shape (pairs, labels) are the margins of the pairs' tables, ``most`` the label that is left out of each;
+    the others weigh as much as they were ``given``.
     """
     n = r.sum(axis=1)
     squares, tried = np.zeros(n.size), np.zeros(n.size)
     with np.errstate(invalid="ignore", divide="ignore"):
         kappa = 1.0 - n * observed / _expected(r, c, n, x, weights)
-        for label in tried_labels(used, -1).tolist():
+        for label in tried_labels(given > 0, -1).tolist():
             r[:, label] += 1
             c[:, label] += 1
             changed = 1.0 - (n + 1) * observed / _expected(r, c, n + 1, x, weights)
             r[:, label] -= 1
             c[:, label] -= 1
-            counted = (most != label) & np.isfinite(changed)
-            squares += np.where(counted, (changed - kappa) ** 2, 0.0)
-            tried += counted
+            weight = np.where((most != label) & np.isfinite(changed), float(given[label]), 0.0)
+            squares += np.where(weight > 0, weight * (changed - kappa) ** 2, 0.0)
+            tried += weight
     return np.sqrt(np.divide(squares, tried, out=np.zeros(n.size), where=tried > 0))
 
 

@@ -202,21 +202,22 @@ def test_two_units_with_another_label_give_no_interval_beyond_chance():
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
 def test_the_variance_includes_one_unit_more_on_which_raters_agree(level):
-    """By hand: each other label in turn is that of a unit more, and the statistics are computed again."""
+    """By hand: each other label in turn is that of a unit more, weighted by how often it was given."""
     rng = np.random.default_rng(11)
     matrix = np.clip(rng.integers(1, 5, 30) + rng.integers(-1, 2, (4, 30)), 1, 4).astype(float)
     table = ratings_of(matrix, level=level)
     counts = count_units(table)
     found = variance_of_one_more(counts, table.level, scale_of(table, table.level, counts.per_label_pairable))
-    frequent = np.bincount(matrix.astype(int).ravel()).argmax()
+    given_ = np.bincount(matrix.astype(int).ravel(), minlength=5)
+    others = [label for label in range(1, 5) if label != given_.argmax()]
     for name, statistic in (("krippendorff_alpha", krippendorff_alpha), ("fleiss_kappa", fleiss_kappa)):
         changes = [
             statistic(ratings_of(np.column_stack([matrix, np.full(4, label)]), level=level)).value
             - statistic(table).value
-            for label in range(1, 5)
-            if label != frequent
+            for label in others
         ]
-        assert found[name] == pytest.approx(np.mean(np.square(changes)) * 2 / 3)
+        mean = np.average(np.square(changes), weights=given_[others])
+        assert found[name] == pytest.approx(mean * 2 / 3)
 
 
 @pytest.mark.parametrize(
