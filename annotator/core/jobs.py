@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -21,6 +21,15 @@ from kombu.exceptions import OperationalError
 from annotator.core.acting import JOB, Acting, acting_as
 
 log = logging.getLogger(__name__)
+#: The name of a lock: the kind of thing, its id, and what else tells it from others.
+Name = tuple[str | int, ...]
+# A lock's key is 64 bits, which Postgres shows in two halves.
+_FREE = """
+SELECT key FROM unnest(%s::bigint[]) AS key EXCEPT
+SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks
+WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
 
 
 def job(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -68,6 +77,24 @@ def lock_take(*name: str | int) -> bool:
 def lock_take_briefly(*name: str | int) -> bool:
     """The same lock until the end of the transaction; False if another connection has it."""
     return _ask("SELECT pg_try_advisory_xact_lock(%s)", name)
+
+
+def locks_take_briefly(names: Collection[Name]) -> set[Name]:
+    """``lock_take_briefly`` for many locks in one statement; returns those that were taken."""
+    keys = {lock_key(*name): name for name in names}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT key FROM unnest(%s::bigint[]) AS key WHERE pg_try_advisory_xact_lock(key)", [list(keys)]
+        )
+        return {keys[key] for (key,) in cursor.fetchall()}
+
+
+def locks_free(names: Collection[Name]) -> set[Name]:
+    """Those of the locks that no connection has at present. Takes none, so it's in nobody's way."""
+    keys = {lock_key(*name): name for name in names}
+    with connection.cursor() as cursor:
+        cursor.execute(_FREE, [list(keys)])
+        return {keys[key] for (key,) in cursor.fetchall()}
 
 
 def lock_wait_briefly(*name: str | int) -> None:

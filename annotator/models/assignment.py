@@ -19,9 +19,12 @@ class Assignment(models.Model):
         EXPIRED = "expired", "lease expired"
         RETURNED = "returned", "returned"
 
-    participation = models.ForeignKey("Participation", models.CASCADE, related_name="assignments")
-    item = models.ForeignKey("Item", models.PROTECT, related_name="assignments")
-    rater = models.ForeignKey("Rater", models.PROTECT, related_name="assignments")
+    # No indexes of their own: other indexes begin with these columns, and each one more costs every turn a page or two.
+    participation = models.ForeignKey(
+        "Participation", models.CASCADE, db_index=False, related_name="assignments"
+    )
+    item = models.ForeignKey("Item", models.PROTECT, db_index=False, related_name="assignments")
+    rater = models.ForeignKey("Rater", models.PROTECT, db_index=False, related_name="assignments")
     #: The item's instance, stored here so that "one condition per instance" takes a single index look-up.
     instance_id_of_item = models.BigIntegerField(null=True, blank=True)
     #: The study as it was when the task was given out: its pay and texts apply to this task. Null: from before this

@@ -73,7 +73,8 @@ class Place(models.Model):
     """
 
     study = models.ForeignKey("Study", models.CASCADE, related_name="places")
-    item = models.ForeignKey(Item, models.CASCADE, related_name="places")
+    #: Without an index of its own, because ``place_number_unique_in_layer`` begins with it.
+    item = models.ForeignKey(Item, models.CASCADE, db_index=False, related_name="places")
     number = models.PositiveSmallIntegerField()
     position = models.PositiveIntegerField()
     assignment = models.OneToOneField(

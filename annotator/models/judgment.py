@@ -23,8 +23,9 @@ class Judgment(models.Model):
         SIMULATOR = "simulator", "simulator"
         REHEARSAL = "rehearsal", "rehearsal"
 
-    study = models.ForeignKey("Study", models.CASCADE, related_name="judgments")
-    item = models.ForeignKey("Item", models.PROTECT, related_name="judgments")
+    # No indexes of their own: ``judgment_by_rater`` and ``judgment_once`` begin with these columns.
+    study = models.ForeignKey("Study", models.CASCADE, db_index=False, related_name="judgments")
+    item = models.ForeignKey("Item", models.PROTECT, db_index=False, related_name="judgments")
     rater = models.ForeignKey("Rater", models.PROTECT, related_name="judgments")
     snapshot = models.ForeignKey("Snapshot", models.PROTECT, null=True, blank=True, related_name="judgments")
     #: The version whose instructions the rater had confirmed by then: ``snapshot`` unless they went on without reading

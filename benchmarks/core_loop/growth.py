@@ -1,7 +1,8 @@
 """How long one turn (submit and next) takes as a study grows: 2,000 items and no judgments to 200,000 and a million.
 
 Runs on its own embedded Postgres, in this process and without HTTP, because only the database's work grows.
-Prints the median of the turns at each size and the ratio to the smallest.
+Prints the median of the turns at each size and the ratio to the smallest; and, because times depend on what else the machine
+does, the processor time in Python and in Postgres, and what a turn reads from outside Postgres's memory and writes to its log.
 
     python -m benchmarks.core_loop.growth [--largest 200000]
 """
@@ -42,14 +43,43 @@ def main() -> None:
 
 def measure(largest: int, turns: int) -> None:
     first = None
-    print(f"{'items':>9} {'judgments':>10} {'turn, ms':>9} {'p95':>7} {'ratio':>6}")
+    print(
+        f"{'items':>9} {'judgments':>10} {'turn, ms':>9} {'p95':>7} {'ratio':>6} {'Python, ms':>11} {'Postgres, ms':>13}"
+        f" {'pages read':>11} {'whole pages logged':>19} {'log, kB':>8}"
+    )
     for items, judgments in ((2_000, 0), (20_000, 60_000), (largest, largest * 5)):
         study = grown(items, judgments)
+        before = counted()
         times = run_turns(study, turns)
+        python, postgres, pages, images, log = (
+            (now - then) / turns for now, then in zip(counted(), before, strict=True)
+        )
         median = statistics.median(times) * 1000
         first = first or median
         p95 = sorted(times)[int(len(times) * 0.95)] * 1000
-        print(f"{items:>9} {judgments:>10} {median:>9.2f} {p95:>7.2f} {median / first:>6.2f}")
+        print(
+            f"{items:>9} {judgments:>10} {median:>9.2f} {p95:>7.2f} {median / first:>6.2f} {python * 1000:>11.2f}"
+            f" {postgres * 1000:>13.2f} {pages:>11.1f} {images:>19.1f} {log / 1000:>8.1f}"
+        )
+
+
+def counted() -> tuple[float, ...]:
+    """So far: seconds of processor in this process and in its Postgres backend, pages that were read from outside
+    Postgres's memory, whole pages and bytes that were written to its log."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid(), pg_stat_force_next_flush()")
+        pid = cursor.fetchone()[0]
+        time.sleep(0.5)  # the statistics are sent when the next statement comes
+        cursor.execute(
+            "SELECT (SELECT sum(heap_blks_read + coalesce(idx_blks_read, 0)) FROM pg_statio_user_tables), wal_fpi, wal_bytes"
+            " FROM pg_stat_wal"
+        )
+        pages, images, log = map(float, cursor.fetchone())
+    parts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    backend = (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+    return time.process_time(), backend, pages, images, log
 
 
 def grown(items: int, judgments: int):  # type: ignore[no-untyped-def]

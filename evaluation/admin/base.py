@@ -23,12 +23,17 @@ from annotator.models import Membership
 
 @dataclass(frozen=True)
 class RowAction:
-    """A button on a row's page: its label, the states of the row that offer it, its service and the message that follows."""
+    """A button on a row's page: its label, the states of the row that offer it, its service and the message that follows.
+
+    ``carries`` is the service's argument, a list of strings, that the form repeats as the page has shown it: so nobody
+    confirms what has changed since.
+    """
 
     label: str
     states: tuple[str, ...]
     service: Callable[..., Any]
     done: str
+    carries: str = ""
 
 
 def error_text(error: Exception) -> str:
@@ -125,8 +130,9 @@ class WithActions(CreatedByForm):
         if name not in self.row_actions:
             raise Http404("no such action")
         action = self.row_actions[name]
+        shown = {action.carries: request.POST.getlist(action.carries)} if action.carries else {}
         try:
-            action.service(**{str(self.opts.model_name): row})
+            action.service(**{str(self.opts.model_name): row}, **shown)
         except (Conflict, ValidationError) as error:
             messages.error(request, error_text(error))
         else:

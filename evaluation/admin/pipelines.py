@@ -21,7 +21,6 @@ from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_t
 from evaluation.forms.pipelines import NewPipelineForm, PipelineBudgetForm
 from evaluation.models import Pipeline, Recipe, Report, Run
 from evaluation.pipelines.advance import (
-    has_moved_endpoint,
     pipeline_cancel,
     pipeline_deployment_confirm,
     pipeline_resume,
@@ -29,7 +28,9 @@ from evaluation.pipelines.advance import (
 )
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
 from evaluation.pipelines.endpoints import ALL_STEPS
+from evaluation.pipelines.moved import moved_endpoints
 from evaluation.pipelines.recipe import recipe_file, recipe_names
+from evaluation.runs.endpoint_settings import moved_to
 from evaluation.selectors.pipeline import pipeline_get_for, pipeline_steps, pipelines_for, recipes_for
 
 EDITOR = Membership.Role.EDITOR
@@ -51,6 +52,7 @@ class PipelineAdmin(WithActions):
             ("paused",),
             pipeline_deployment_confirm,
             "The new deployment is confirmed, and the pipeline has resumed.",
+            carries="deployments",
         ),
         "pause": RowAction("Pause", ("running",), pipeline_pause, "The pipeline is paused."),
         "retry": RowAction(
@@ -123,7 +125,8 @@ class PipelineAdmin(WithActions):
         actions = self.actions_of(row) if may else []
         if not any(step.has_failures for step in steps):
             actions = [action for action in actions if action[0] != "retry"]
-        if row.state == Pipeline.State.PAUSED and not has_moved_endpoint(row):
+        deployments = moved_to(moved_endpoints(row)) if row.state == Pipeline.State.PAUSED else []
+        if not deployments:
             actions = [action for action in actions if action[0] != "same-deployment"]
         budget = row.overrides.get(ALL_STEPS, {}).get("budget")
         return {
@@ -131,6 +134,7 @@ class PipelineAdmin(WithActions):
             "steps": steps,
             "live": row.state == Pipeline.State.RUNNING,
             "actions": actions,
+            "deployments": deployments,
             "budget_form": PipelineBudgetForm(initial={"budget": budget})
             if may and not row.finished_at
             else None,

@@ -24,7 +24,7 @@ from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_t
 from evaluation.forms.prompts import PromptForm
 from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
 from evaluation.models import Call, Run
-from evaluation.runs.endpoint_settings import has_moved
+from evaluation.runs.endpoint_settings import has_moved, moved_to
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
     OVER,
@@ -69,6 +69,7 @@ class RunAdmin(WithActions):
             ("paused",),
             run_deployment_confirm,
             "The new deployment is confirmed, and the run has resumed.",
+            carries="deployments",
         ),
         "pause": RowAction("Pause", ("running", "queued"), run_pause, "The run is paused."),
         "retry": RowAction(
@@ -156,7 +157,8 @@ class RunAdmin(WithActions):
         actions = self.actions_of(row) if may else []
         if not (progress.failed or progress.unparsable):
             actions = [action for action in actions if action[0] != "retry"]
-        if not has_moved(row, row.endpoint):
+        deployments = moved_to([row.endpoint]) if has_moved(row, row.endpoint) else []
+        if not deployments:
             actions = [action for action in actions if action[0] != "same-deployment"]
         return {
             "run": row,
@@ -165,6 +167,7 @@ class RunAdmin(WithActions):
             "failures": sorted(progress.failures.items()),
             "live": row.state in ("running", "queued"),
             "actions": actions,
+            "deployments": deployments,
             "budget_form": BudgetForm(instance=row) if may and not row.finished_at else None,
             "estimate": run_estimate(run=row) if row.state == Run.State.QUEUED else None,
         }

@@ -222,12 +222,13 @@ def bootstrap(
     new_raters: RaterVariance | None = None,
     informative: int | None = None,
     biased: bool = False,
+    added_variance: float = 0.0,
 ) -> Estimate:
     """Add the 95 % interval of the cluster bootstrap to an estimate; with 0 ``replicates`` there is none.
 
     ``sums`` of shape (C, D) are the clusters' sums, of which ``statistic`` makes the estimate's value: it maps totals of
     shape (B, D) to B values. C clusters are drawn with replacement, ``replicates`` times; the interval is that of
-    ``add_interval``, as are ``new_raters`` and ``informative``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
+    ``add_interval``, as are ``new_raters``, ``informative`` and ``added_variance``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
 
     >>> sums = cluster_sums([[1, 0, 1, 1] * 5, [1, 1, 1, 1] * 5])
     >>> found = bootstrap(Estimate(0.75, n=20), sums, ratio, rng=np.random.default_rng(1), bounds=(0, 1))
@@ -246,6 +247,7 @@ def bootstrap(
         new_raters=new_raters,
         informative=informative,
         biased=biased,
+        added_variance=added_variance,
     )
 
 

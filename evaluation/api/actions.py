@@ -18,16 +18,38 @@ class RetrySerializer(serializers.Serializer):
     )
 
 
+class SameDeploymentSerializer(serializers.Serializer):
+    """Where the endpoints are that have moved. If it isn't so, or is left out, a 409 says where they are."""
+
+    deployments = serializers.ListField(
+        child=serializers.CharField(max_length=500), default=list, max_length=100
+    )
+
+
+class ActionSerializer(serializers.Serializer):
+    """``calls`` for ``retry``, ``deployments`` for ``same-deployment``, nothing for the others."""
+
+    calls = serializers.ListField(child=serializers.IntegerField(), required=False)
+    deployments = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+#: Action -> what its body contains.
+BODIES: Mapping[str, type[serializers.Serializer]] = {
+    "retry": RetrySerializer,
+    "same-deployment": SameDeploymentSerializer,
+}
+
+
 def act(actions: Mapping[str, Callable[..., Any]], action: str, request: Request, **target: Any) -> None:
-    """Call the service of an action; ``retry`` reads from the body which calls to send again.
+    """Call the service of an action with what ``BODIES`` reads from the body.
 
     Raises ``Http404`` for an unknown action, and what the service raises: ``Conflict`` becomes a 409.
     """
     if action not in actions:
         raise Http404
     chosen: dict[str, Any] = {}
-    if action == "retry":
-        body = RetrySerializer(data=request.data)
+    if action in BODIES:
+        body = BODIES[action](data=request.data)
         body.is_valid(raise_exception=True)
         chosen = body.validated_data
     actions[action](**target, **chosen)

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.models import Membership
-from evaluation.api.actions import RetrySerializer, act
+from evaluation.api.actions import ActionSerializer, act
 from evaluation.models import Pipeline
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_deployment_confirm, pipeline_resume
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
@@ -90,7 +90,7 @@ class PipelineAction(APIView):
     write_scope = "may_run"
 
     @extend_schema(
-        request=RetrySerializer,
+        request=ActionSerializer,
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(ACTIONS))],
         responses={200: PipelineSerializer, 409: None},
         operation_id="pipelines_act",
@@ -98,7 +98,8 @@ class PipelineAction(APIView):
     def post(self, request: Request, pk: int, action: str) -> Response:
         """Act on the pipeline; repeating an action has no further effect. 409 if that is not possible now.
 
-        Only ``retry`` reads the body: the calls to send again.
+        Only two read the body: ``retry`` the calls to send again, and ``same-deployment`` where the moved endpoint is now: a 409
+        says it, and refuses anything else.
         """
         pipeline = pipeline_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
         act(ACTIONS, action, request, pipeline=pipeline)

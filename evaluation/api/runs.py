@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from annotator.models import Membership
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
-from evaluation.api.actions import RetrySerializer, act
+from evaluation.api.actions import ActionSerializer, act
 from evaluation.models import Run
 from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import run_estimate
@@ -215,7 +215,7 @@ class RunAction(APIView):
     write_scope = "may_run"
 
     @extend_schema(
-        request=RetrySerializer,
+        request=ActionSerializer,
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(ACTIONS))],
         responses={200: RunSerializer, 409: None},
         operation_id="runs_act",
@@ -223,7 +223,8 @@ class RunAction(APIView):
     def post(self, request: Request, pk: int, action: str) -> Response:
         """Act on the run; repeating an action has no further effect. 409 if the run is over.
 
-        Only ``retry`` reads the body: the calls to send again.
+        Only two read the body: ``retry`` the calls to send again, and ``same-deployment`` where the moved endpoint is now: a 409
+        says it, and refuses anything else.
         """
         run = _run(request, pk, Membership.Role.EDITOR)
         act(ACTIONS, action, request, run=run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 
 from evaluation.models.endpoint import Endpoint
 from evaluation.models.pipeline import Pipeline
@@ -54,6 +54,12 @@ class FineTuning(models.Model):
     file = models.TextField(help_text="The training file as it was sent, as JSON lines.")
     file_id = models.CharField(max_length=200, blank=True)
     job_id = models.CharField(max_length=200, blank=True)
+    deployments = models.JSONField(
+        default=list,
+        blank=True,
+        db_default=Value([], models.JSONField()),
+        help_text="Where the file was sent, and the deployments that were confirmed to be the same.",
+    )
     model = models.CharField(max_length=200, blank=True, help_text="The fine-tuned model's name.")
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     error = models.TextField(blank=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
@@ -21,6 +23,7 @@ from evaluation.pipelines.carry_out import (
 )
 from evaluation.pipelines.control import BY_RESEARCHER
 from evaluation.pipelines.material_write import GOLD
+from evaluation.pipelines.moved import moves_confirm
 from evaluation.pipelines.options import step_options
 from evaluation.pipelines.recipe import OTHER_KINDS
 from evaluation.pipelines.training import (
@@ -28,8 +31,7 @@ from evaluation.pipelines.training import (
     tunings_cancel,
     tunings_retry,
 )
-from evaluation.runs.endpoint_settings import has_moved
-from evaluation.runs.lifecycle import deployment_confirm, run_cancel, run_resume, run_retry_failed, run_start
+from evaluation.runs.lifecycle import run_cancel, run_resume, run_retry_failed, run_start
 from evaluation.runs.wake import pipeline_wake
 
 _LIVE = (Run.State.QUEUED, Run.State.RUNNING)
@@ -110,23 +112,21 @@ def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
     return row
 
 
-def pipeline_deployment_confirm(*, pipeline: Pipeline) -> Pipeline:
-    """Confirm for all runs of a pipeline that where their endpoints are now is the same deployment, and resume it.
+def pipeline_deployment_confirm(*, pipeline: Pipeline, deployments: Sequence[str]) -> Pipeline:
+    """Confirm for all runs and fine-tuning jobs of a pipeline that where their endpoints are now is the same deployment,
+    and resume it.
 
-    The audit trail records it for each run. Raises ``Conflict`` if no endpoint has moved, or if the pipeline is over.
+    ``deployments`` is what was shown to the person who confirms it: ``moved_to(moved_endpoints(pipeline))`` at that time.
+    The audit trail records it for each of them. Raises ``Conflict`` if no endpoint has moved, if one has moved again, or if
+    the pipeline is over.
     """
     with transaction.atomic():
         row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
         if row.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
             raise Conflict(f"{row} is {row.get_state_display()}.")
-        if not [run for run in row.runs.order_by("pk") if deployment_confirm(run=run)]:
+        if not moves_confirm(pipeline=row, deployments=deployments):
             raise Conflict("The endpoints are where this pipeline's answers come from. Resume the pipeline.")
         return pipeline_resume(pipeline=pipeline)
-
-
-def has_moved_endpoint(pipeline: Pipeline) -> bool:
-    """Whether an endpoint of the pipeline's runs is another deployment than their answers come from."""
-    return any(has_moved(run, run.endpoint) for run in pipeline.runs.select_related("endpoint"))
 
 
 def pipeline_step_again(

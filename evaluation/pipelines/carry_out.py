@@ -15,7 +15,7 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create
-from evaluation.models import Endpoint, Pipeline, Report, Run
+from evaluation.models import Pipeline, Report, Run
 from evaluation.pipelines.endpoints import (
     SECOND,
     ModelAtEndpoint,
@@ -25,6 +25,7 @@ from evaluation.pipelines.endpoints import (
 )
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.material_write import GOLD, gold_explanations, questions_validate
+from evaluation.pipelines.moved import moved_refuse
 from evaluation.pipelines.options import second_model, step_budget, step_options
 from evaluation.pipelines.recipe import OF_A_STUDY
 from evaluation.pipelines.study_rows import study_rows
@@ -34,7 +35,6 @@ from evaluation.pipelines.training import (
 )
 from evaluation.prompts.rewards import PAPER_BINS
 from evaluation.runs.create import NothingToAsk, RunPlan
-from evaluation.runs.endpoint_settings import has_moved, is_answered, moved_reason
 from evaluation.runs.lifecycle import run_start
 from evaluation.selectors.run import run_progress
 from evaluation.services.report import report_create
@@ -147,7 +147,8 @@ def _simulated(pipeline: Pipeline, step: JSON, named: list[ModelAtEndpoint]) -> 
     together: JSON = {
         key: sum(one.get(key, 0) for one in numbers) for key in ("calls", "done", "failed", "unparsable")
     }
-    together["spent"] = str(sum((Decimal(one.get("spent", "0")) for one in numbers), Decimal(0)))
+    spent = sum((Decimal(one.get("spent", "0")) for one in numbers), Decimal(0))
+    together["spent"] = f"{spent:f}"
     together["runs"] = [one["run"] for one in numbers if "run" in one]
     if any(asked.model in models_studied(pipeline) for asked in named):
         together["note"] = SAME_MODEL
@@ -213,7 +214,7 @@ def _numbers(run: Run) -> JSON:
         "done": progress.done,
         "failed": progress.failed,
         "unparsable": progress.unparsable,
-        "spent": str(progress.spent),
+        "spent": f"{progress.spent:f}",
         **{name: count for name, count in counts.items() if count},
     }
 
@@ -254,7 +255,7 @@ def step_run_create(
         pipeline=pipeline if attach else None,
         created_by=pipeline.created_by,
     )
-    _moved_refuse(pipeline, endpoint, model or endpoint.model)
+    moved_refuse(pipeline=pipeline, endpoint=endpoint, model=model or endpoint.model)
     if step["kind"] == "simulate":
         study = study_of(pipeline, step)
         run = simulation_create(study=study, endpoint=endpoint, plan=plan)
@@ -265,13 +266,6 @@ def step_run_create(
     return material_run_create(
         kind=step["kind"], dataset=pipeline.dataset, endpoint=endpoint, plan=plan, options=options
     )
-
-
-def _moved_refuse(pipeline: Pipeline, endpoint: Endpoint, model: str) -> None:
-    """Raise ``ValidationError`` if earlier steps' answers by this model come from another deployment than the endpoint's."""
-    earlier = pipeline.runs.filter(endpoint=endpoint, model=model).order_by("-pk").first()
-    if earlier is not None and has_moved(earlier, endpoint) and is_answered(earlier):
-        raise ValidationError(moved_reason(earlier, endpoint, other="pipeline"))
 
 
 def _main_study(pipeline: Pipeline) -> str:

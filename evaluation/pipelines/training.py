@@ -24,11 +24,13 @@ from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.hit_types.making import question_columns
 from annotator.models import Explanation, FollowUp, Instance, Output
 from evaluation.models import Call, Endpoint, FineTuning, Pipeline, Reward, Run
+from evaluation.pipelines.moved import moved_refuse, tuning_moved_reason
 from evaluation.pipelines.steps.material import in_test_part, shown
 from evaluation.prompts import prompt_file
 from evaluation.prompts.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
+from evaluation.runs.endpoint_settings import deployment_of, is_elsewhere
 from evaluation.selectors.endpoint import endpoint_openai
 
 if TYPE_CHECKING:
@@ -152,9 +154,10 @@ def _explaining_prompt(pipeline: Pipeline) -> str:
 def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> JSON | None:
     """Create or check the fine-tuning job of a step; returns its result, or None while it is running.
 
-    ``left`` is what the pipeline may still spend. Raises ``ValidationError`` if the job can't start.
+    ``left`` is what the pipeline may still spend. Raises ``ValidationError`` if the job can't start, or if its endpoint has
+    become another deployment since.
     """
-    tuning = FineTuning.objects.filter(pipeline=pipeline, step=step).first()
+    tuning = FineTuning.objects.select_related("endpoint").filter(pipeline=pipeline, step=step).first()
     if tuning is None:
         _tuning_create(pipeline, step, options, left)
         return None
@@ -164,8 +167,10 @@ def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal |
             "examples": tuning.examples,
             "file": tuning.file_id,
             "job": tuning.job_id,
-            "spent": str(tuning.cost),
+            "spent": f"{tuning.cost:f}",
         }
+    if tuning.state in _OPEN and is_elsewhere(tuning.endpoint, than=tuning.deployments):
+        raise ValidationError(tuning_moved_reason(tuning, tuning.endpoint))
     if tuning.state in (FineTuning.State.FAILED, FineTuning.State.CANCELLED):
         pipeline.state = Pipeline.State.PAUSED
         pipeline.reason = f"{step}: fine-tuning {tuning.get_state_display()}: {tuning.error}"[:2000]
@@ -179,6 +184,8 @@ def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal |
             "no rationale has a reward, so there is nothing to train on: no question of the training part was accepted, or no"
             " reward step comes before this one"
         )
+    base_model = str(options.get("model") or pipeline.endpoint.model)
+    moved_refuse(pipeline=pipeline, endpoint=pipeline.endpoint, model=base_model)
     lines = chat_lines(examples)
     epochs = int(options.get("epochs", 1))
     price = Decimal(str(options.get("price", 0)))
@@ -191,7 +198,7 @@ def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal |
         pipeline=pipeline,
         endpoint=pipeline.endpoint,
         step=step,
-        base_model=str(options.get("model") or pipeline.endpoint.model),
+        base_model=base_model,
         suffix=str(options.get("suffix", "rationales"))[:64],
         epochs=epochs,
         examples=len(examples),
@@ -209,7 +216,8 @@ def tuning_spent(pipeline: Pipeline) -> Decimal:
 
 
 def tuning_work(*, pipeline_pk: int) -> bool:
-    """Send or check the pipeline's open job, outside any transaction; True if it has ended.
+    """Send or check the pipeline's open job, outside any transaction; True if the pipeline should be looked at again: the job
+    has ended, or its endpoint is another deployment than where it was sent.
 
     If two workers call it at once, the second does nothing.
     """
@@ -223,6 +231,8 @@ def tuning_work(*, pipeline_pk: int) -> bool:
         )
         if tuning is None:
             return False
+        if is_elsewhere(tuning.endpoint, than=tuning.deployments):
+            return True
         try:
             job = _job_of(tuning)
         except (ProviderError, KeyRefused) as error:
@@ -249,7 +259,9 @@ def _job_of(tuning: FineTuning) -> TuningJob:
     """The job's current state. The file and the job are created if necessary, and their ids are stored at once."""
     if not tuning.file_id:
         tuning.file_id = _ask(tuning.endpoint, lambda tuner: tuner.file_send(tuning.file.encode()))
-        FineTuning.objects.filter(pk=tuning.pk).update(file_id=tuning.file_id)
+    if not tuning.deployments:
+        tuning.deployments = [deployment_of(tuning.endpoint)]
+        FineTuning.objects.filter(pk=tuning.pk).update(file_id=tuning.file_id, deployments=tuning.deployments)
     if tuning.job_id:
         return _ask(tuning.endpoint, lambda tuner: tuner.job_read(tuning.job_id))
     job = _ask(tuning.endpoint, lambda tuner: tuner.job_find(tuning.file_id)) or _ask(
@@ -288,10 +300,20 @@ def tunings_cancel(*, pipeline: Pipeline) -> None:
 
 
 def tunings_sweep() -> int:
-    """Cancel jobs at their endpoints that were cancelled here; the next sweep retries failures."""
+    """Cancel jobs at their endpoints that were cancelled here; the next sweep retries failures.
+
+    A job whose endpoint has moved waits until it's changed back: at another deployment, its number may be somebody else's.
+    """
     cancelled = 0
     for tuning in FineTuning.objects.select_related("endpoint").filter(state=FineTuning.State.CANCELLING):
         job_id = tuning.job_id
+        if is_elsewhere(tuning.endpoint, than=tuning.deployments):
+            said = (
+                f"The job is at {' and '.join(tuning.deployments)}, and the endpoint {tuning.endpoint} is at "
+                f"{deployment_of(tuning.endpoint)} now. To have the job cancelled, change the endpoint back."
+            )
+            FineTuning.objects.filter(pk=tuning.pk).update(error=said)
+            continue
         try:
             _ask(tuning.endpoint, lambda tuner, job_id=job_id: tuner.job_cancel(job_id))  # type: ignore[misc]
         except (ProviderError, KeyRefused) as error:

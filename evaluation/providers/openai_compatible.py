@@ -33,6 +33,7 @@ from evaluation.providers.rest import Access, RestClient, kind_of_status
 NO_KEY = "none"
 #: The message of a server that knows ``response_format`` but not ``json_schema``.
 _NO_SCHEMAS = re.compile(r"response_format.{0,200}json_schema", re.DOTALL)
+_NO_SCHEMAS_ADVICE = " The server doesn't take JSON schemas. Clear *structured* in the endpoint's settings, and start a new run."
 #: The shortest timeout, in seconds, for uploading or downloading a batch's file.
 FILE_SECONDS = 300.0
 
@@ -42,6 +43,7 @@ class OpenAICompatible:
 
     def __init__(self, access: Access) -> None:
         self.access = access
+        self.has_object_schemas = False
         # Azure takes a key in a header of its own.
         own = {"api-key": access.key} if access.api_version else {"authorization": f"Bearer {access.key}"}
         headers = own if access.key else {}
@@ -71,9 +73,35 @@ class OpenAICompatible:
         )
 
     async def chat(self, request: ChatRequest) -> ChatReply:
+        """One completion. A server that refuses the usual form of a schema gets the request in the older form, at once
+        and from then on; such a refusal costs nothing.
+        """
         started = time.perf_counter()
-        raw = await self.rest.send("POST", "/chat/completions", await body_made(chat_body, request))
+        body = await body_made(chat_body, request)
+        if request.schema is None:
+            raw = await self._complete(body)
+        elif self.has_object_schemas:
+            raw = await self._complete(body | _object_format(request.schema))
+        else:
+            raw = await self._complete_in_some_form(body, request.schema)
         return read_completion(raw, seconds=time.perf_counter() - started)
+
+    async def _complete(self, body: dict[str, Any]) -> dict[str, Any]:
+        return await self.rest.send("POST", "/chat/completions", body)
+
+    async def _complete_in_some_form(self, body: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return await self._complete(body)
+        except ProviderError as error:
+            if _NO_SCHEMAS_ADVICE not in str(error):
+                raise
+            refused = error
+        try:
+            raw = await self._complete(body | _object_format(schema))
+        except ProviderError as error:
+            raise refused if error.kind == "bad_request" else error from None
+        self.has_object_schemas = True
+        return raw
 
     async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         import numpy as np
@@ -130,6 +158,11 @@ class OpenAICompatible:
             raise ProviderError("timeout", f"The reply was not complete after {seconds:g} s.") from error
         except Exception as error:
             raise provider_error(error) from error
+
+
+def _object_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """The form of a schema that llama-cpp-python's server takes."""
+    return {"response_format": {"type": "json_object", "schema": schema}}
 
 
 async def _without_authorization(request: httpx2.Request) -> None:
@@ -212,7 +245,7 @@ def read_error(base_url: str, status: int, body: dict[str, Any]) -> tuple[str, E
     advice = _parameter_advice(said)
     if _NO_SCHEMAS.search(said):  # llama-cpp-python's server answers 500, as if it had failed itself
         kind = "bad_request"
-        advice = " The server doesn't take JSON schemas. Clear *structured* in the endpoint's settings, and start a new run."
+        advice = _NO_SCHEMAS_ADVICE
     if status == 404 and "try pulling it" in said:
         advice += " Run `ollama pull` with the model's name on the server, or choose a model that it has, then resume."
     elif status == 404 and "/v1" not in base_url:

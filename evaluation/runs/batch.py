@@ -27,7 +27,7 @@ from evaluation.providers.keys import KeyRefused
 from evaluation.providers.openai_compatible import OpenAICompatible, provider_error_of_status, read_completion
 from evaluation.runs.apply import apply_some
 from evaluation.runs.claim import Ready, claim
-from evaluation.runs.endpoint_settings import has_moved, moved_reason
+from evaluation.runs.endpoint_settings import deployments_of, has_moved, moved_reason
 from evaluation.runs.health import endpoint_contact, outage_reason
 from evaluation.runs.lifecycle import run_pause
 from evaluation.runs.outcome import failed, from_cache, read_reply, reply_outcomes, unsent
@@ -88,7 +88,8 @@ def _turn(run: Run, step: Step) -> Worked:
     waiting = run.batches.filter(state=Batch.State.WAITING).first()
     if waiting is not None:
         if has_moved(run, run.endpoint):
-            run_pause(run=run, reason=moved_reason(run, run.endpoint, what="A batch of this run is at"))
+            what = "A batch of this run is at"
+            run_pause(run=run, reason=moved_reason(run.endpoint, since=deployments_of(run), what=what))
             return Worked("paused")
         status, lines = _ask(run, lambda provider: provider.batch_read(waiting.remote_id))
         Batch.objects.filter(pk=waiting.pk).update(looked_at=timezone.now())

@@ -24,6 +24,7 @@ from evaluation.runs.cache import cache_split, wait_for_reply
 from evaluation.runs.endpoint_settings import (
     DEPLOYMENTS,
     change_reason,
+    deployments_of,
     deployments_set,
     has_changed_since,
     has_moved,
@@ -137,7 +138,7 @@ def claim(
             if row.calls.filter(state=Call.State.IN_FLIGHT).exists():
                 return Claim(row.state, wait=MOVED_WAIT)  # another worker sent them to the old address
             if is_answered(row):
-                return _paused(row, moved_reason(row, place))
+                return _paused(row, moved_reason(place, since=deployments_of(row)))
             step.follow(row, place)
         if has_moved(row, place) or DEPLOYMENTS not in row.endpoint_settings:
             deployments_set(row, place)

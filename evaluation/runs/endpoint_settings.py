@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db.models import Q
 
 from annotator.core.canonical import digest_of
+from annotator.core.errors import Conflict
 from evaluation.models import Call, Endpoint, Run
 
 #: Field -> its name in messages.
@@ -53,21 +54,54 @@ def has_changed_since(*, held: Endpoint, stored: Endpoint) -> bool:
     return _client(held) != _client(stored) or settings_of(held) != settings_of(stored)
 
 
+def deployments_of(run: Run) -> list[str]:
+    """The deployments that the run's answers may come from; none for an import, or a run from before they were stored."""
+    return list(run.endpoint_settings.get(DEPLOYMENTS, []))
+
+
+def is_elsewhere(endpoint: Endpoint, *, than: Sequence[str]) -> bool:
+    """Whether the endpoint is another deployment than these; False if none is known."""
+    return bool(than) and deployment_of(endpoint) not in than
+
+
 def has_moved(run: Run, endpoint: Endpoint) -> bool:
     """Whether the endpoint is another deployment than those that the run's answers may come from."""
-    held = run.endpoint_settings.get(DEPLOYMENTS)  # none: an import, or a run from before they were stored
-    return bool(held) and deployment_of(endpoint) not in held
+    return is_elsewhere(endpoint, than=deployments_of(run))
 
 
 def moved_reason(
-    run: Run, endpoint: Endpoint, *, what: str = "The answers so far come from", other: str = "run"
+    endpoint: Endpoint,
+    *,
+    since: Sequence[str],
+    what: str = "The answers so far come from",
+    other: str = "run",
 ) -> str:
-    """Why a run whose answers come from elsewhere can't go on at the endpoint's deployment, and what to do."""
-    before = " and ".join(run.endpoint_settings[DEPLOYMENTS])
+    """Why work that was done at the deployments ``since`` can't go on where the endpoint is now, and what to do."""
+    before = " and ".join(since)
     return (
         f"{what} {before}, and the endpoint {endpoint} is at {deployment_of(endpoint)} now. The answers of one {other} must "
         "come from one model. If the same model is served there, confirm that it's the same deployment. If not, change the "
         f"endpoint back and resume, or cancel this {other} and start a new one."
+    )
+
+
+def moved_to(endpoints: Iterable[Endpoint]) -> list[str]:
+    """Where these endpoints are now, in order of their numbers, as a page shows it and a confirmation repeats it."""
+    return [deployment_of(endpoint) for endpoint in sorted(endpoints, key=lambda one: one.pk)]
+
+
+def confirmed_check(*, endpoints: Iterable[Endpoint], deployments: Sequence[str]) -> None:
+    """Raise ``Conflict`` unless ``deployments``, which somebody has confirmed, are where the moved endpoints are now.
+
+    An endpoint may have changed again since the page was loaded: nobody has confirmed that deployment.
+    """
+    endpoints = sorted(endpoints, key=lambda one: one.pk)
+    if list(deployments) == moved_to(endpoints):
+        return
+    now = " and ".join(f"the endpoint {one} is at {deployment_of(one)} now" for one in endpoints)
+    given = f"{' and '.join(deployments)} was to be confirmed, but " if deployments else ""
+    raise Conflict(
+        f"Nothing was confirmed: {given}{now}. If the same model is served there, confirm {' and '.join(moved_to(endpoints))}."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from functools import partial
 
@@ -15,7 +15,7 @@ from annotator.core.errors import Conflict
 from annotator.models import AuditAction
 from annotator.services.audit import audit_write
 from evaluation.models import Call, Endpoint, Run
-from evaluation.runs.endpoint_settings import DEPLOYMENTS, deployments_set, has_moved
+from evaluation.runs.endpoint_settings import DEPLOYMENTS, confirmed_check, deployments_set, has_moved
 from evaluation.runs.wake import pipeline_wake, run_wake
 from evaluation.selectors.endpoint import endpoints_usable_in
 
@@ -51,13 +51,17 @@ def run_resume(*, run: Run) -> Run:
     return run_start(run=run)
 
 
-def run_deployment_confirm(*, run: Run) -> Run:
+def run_deployment_confirm(*, run: Run, deployments: Sequence[str]) -> Run:
     """Confirm that the endpoint's new address, or new deployment name, is the same deployment, and resume the run.
 
-    Its answers count as those of one simulator then; the audit trail records who said so. Raises ``Conflict`` if the
-    endpoint hasn't moved, and like ``run_start``.
+    ``deployments`` is what was shown to the person who confirms it: ``[deployment_of(endpoint)]`` at that time. Its answers
+    count as those of one simulator then; the audit trail records who said so. Raises ``Conflict`` if the endpoint hasn't
+    moved or has moved again, and like ``run_start``.
     """
     with transaction.atomic():
+        endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=run.endpoint_id)
+        if has_moved(_locked(run), endpoint):
+            confirmed_check(endpoints=[endpoint], deployments=deployments)
         if not deployment_confirm(run=run):
             raise Conflict(f"The endpoint of {run} is where this run's answers come from. Resume the run.")
         return run_start(run=run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -104,17 +104,26 @@ WHERE id = %s
 MAX_LOST = 20
 _RETURN = """
 WITH gone AS (
-    SELECT id, reserved_cost FROM evaluation_call
-    WHERE run_id = %(run)s AND state = 'in_flight' AND claimed_by LIKE %(slice)s FOR NO KEY UPDATE
+    SELECT c.id, c.reserved_cost FROM evaluation_call c
+    JOIN unnest(%(runs)s::bigint[], %(numbers)s::int[]) AS slice(run_id, number) USING (run_id)
+    WHERE c.state = 'in_flight' AND starts_with(c.claimed_by, slice.number || ':') FOR NO KEY UPDATE OF c
+), given_back AS (
+    UPDATE evaluation_call c SET
+        state = CASE WHEN c.lost + 1 >= %(most)s THEN 'failed' ELSE 'pending' END,
+        error_kind = 'lost', error = 'The worker stopped while the call was in flight.',
+        finished_at = CASE WHEN c.lost + 1 >= %(most)s THEN %(now)s::timestamptz END,
+        lost = c.lost + (NOT c.from_cache)::int, errors = c.errors || '"lost"'::jsonb,
+        reserved_cost = 0, claimed_by = ''
+    FROM gone WHERE c.id = gone.id
+    RETURNING c.run_id, gone.reserved_cost, c.from_cache
+), sums AS (
+    SELECT run_id, count(*) AS calls, count(*) FILTER (WHERE NOT from_cache) AS sent, sum(reserved_cost) AS reserved
+    FROM given_back GROUP BY run_id
 )
-UPDATE evaluation_call c SET
-    state = CASE WHEN c.lost + 1 >= %(most)s THEN 'failed' ELSE 'pending' END,
-    error_kind = 'lost', error = 'The worker stopped while the call was in flight.',
-    finished_at = CASE WHEN c.lost + 1 >= %(most)s THEN %(now)s::timestamptz END,
-    lost = c.lost + (NOT c.from_cache)::int, errors = c.errors || '"lost"'::jsonb,
-    reserved_cost = 0, claimed_by = ''
-FROM gone WHERE c.id = gone.id
-RETURNING gone.reserved_cost, c.from_cache
+UPDATE evaluation_run r SET reserved_cost = r.reserved_cost - sums.reserved, lost_cost = lost_cost + sums.reserved,
+    lost_calls = lost_calls + sums.sent
+FROM sums WHERE r.id = sums.run_id
+RETURNING sums.calls
 """
 #: How many calls must have ended before their share of failures can pause a run.
 LEAST_ENDED = 10
@@ -255,22 +264,25 @@ def give_back_lost(*, run: Run, slice_number: int) -> int:
     Each may have been sent and paid for, so its reservation counts as perhaps spent. A call whose workers die
     repeatedly fails for good, so that it can't bring down one worker after another.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE", [run.pk])
-        cursor.execute(
-            _RETURN,
-            {"run": run.pk, "slice": f"{slice_number}:%", "most": MAX_LOST, "now": timezone.now()},
-        )
-        rows = cursor.fetchall()
-        if rows:
-            cursor.execute(
-                "UPDATE evaluation_run SET reserved_cost = reserved_cost - %s, lost_cost = lost_cost + %s, "
-                "lost_calls = lost_calls + %s WHERE id = %s",
-                [
-                    sum((row[0] for row in rows), Decimal(0)),
-                    sum((row[0] for row in rows), Decimal(0)),
-                    sum(not row[1] for row in rows),
-                    run.pk,
-                ],
-            )
-    return len(rows)
+    with transaction.atomic():
+        Run.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
+        return _give_back([(run.pk, slice_number)])
+
+
+def slices_give_back(*, slices: Collection[tuple[int, int]]) -> int:
+    """``give_back_lost`` for many slices, each (primary key of the run, number), whose locks the caller holds.
+
+    Runs that somebody is changing at the moment are left out. Needs a transaction.
+    """
+    wanted = Run.objects.filter(pk__in={run for run, _ in slices}).select_for_update(
+        no_key=True, skip_locked=True
+    )
+    locked = set(wanted.values_list("pk", flat=True))
+    return _give_back([one for one in slices if one[0] in locked])
+
+
+def _give_back(slices: Collection[tuple[int, int]]) -> int:
+    runs, numbers = [run for run, _ in slices], [number for _, number in slices]
+    with connection.cursor() as cursor:
+        cursor.execute(_RETURN, {"runs": runs, "numbers": numbers, "most": MAX_LOST, "now": timezone.now()})
+        return sum(calls for (calls,) in cursor.fetchall())

@@ -32,7 +32,6 @@ ROLE = DATABASE = "foretell"
 TUNING = {
     "max_connections": "100",
     "shared_buffers": "128MB",
-    "wal_compression": "on",
     "log_min_messages": "warning",
     "log_timezone": "UTC",
     "timezone": "UTC",

@@ -18,7 +18,6 @@ ACTIONS: dict[str, Any] = {
     "pause": pipeline_pause,
     "resume": pipeline_resume,
     "cancel": pipeline_cancel,
-    "same-deployment": pipeline_deployment_confirm,
 }
 
 
@@ -30,7 +29,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("pipeline", type=int, help="The number of the pipeline.")
-        parser.add_argument("action", choices=["show", *ACTIONS, "retry", "budget"])
+        parser.add_argument("action", choices=["show", *ACTIONS, "same-deployment", "retry", "budget"])
+        parser.add_argument(
+            "--deployment",
+            action="append",
+            help="same-deployment: where the endpoint is now, as the error without it names it; repeat it for several endpoints.",
+        )
         parser.add_argument(
             "--call", type=int, action="append", help="retry: this call only; may be repeated."
         )
@@ -55,7 +59,9 @@ class Command(BaseCommand):
 
     def _act(self, pipeline: Pipeline, options: dict[str, Any]) -> None:
         action = options["action"]
-        if action in ACTIONS:
+        if action == "same-deployment":
+            pipeline_deployment_confirm(pipeline=pipeline, deployments=options["deployment"] or [])
+        elif action in ACTIONS:
             ACTIONS[action](pipeline=pipeline)
         elif action == "retry":
             again = pipeline_retry_failed(pipeline=pipeline, calls=options["call"])

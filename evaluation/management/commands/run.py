@@ -27,7 +27,6 @@ ACTIONS: dict[str, Any] = {
     "pause": run_pause,
     "resume": run_resume,
     "cancel": run_cancel,
-    "same-deployment": run_deployment_confirm,
 }
 
 
@@ -39,7 +38,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", type=int, help="The number of the run.")
-        parser.add_argument("action", choices=["show", *ACTIONS, "retry", "budget"])
+        parser.add_argument("action", choices=["show", *ACTIONS, "same-deployment", "retry", "budget"])
+        parser.add_argument(
+            "--deployment",
+            action="append",
+            help="same-deployment: where the endpoint is now, as the error without it names it.",
+        )
         parser.add_argument(
             "--call", type=int, action="append", help="retry: this call only; may be repeated."
         )
@@ -67,7 +71,9 @@ class Command(BaseCommand):
 
     def _act(self, run: Run, options: dict[str, Any]) -> None:
         action = options["action"]
-        if action in ACTIONS:
+        if action == "same-deployment":
+            run_deployment_confirm(run=run, deployments=options["deployment"] or [])
+        elif action in ACTIONS:
             ACTIONS[action](run=run)
         elif action == "retry":
             again = run_retry_failed(run=run, calls=options["call"])

@@ -19,6 +19,7 @@ from evaluation.providers.scripted.brain import reply_to, tokens_in
 from evaluation.providers.scripted.embeddings import embed
 from evaluation.providers.scripted.gate import Gate
 from evaluation.providers.scripted.http import Request, Response, json_response
+from evaluation.providers.scripted.llama_cpp_python import llama_cpp_python
 from evaluation.providers.scripted.misbehave import misbehave
 from evaluation.providers.scripted.ollama import ollama
 from evaluation.providers.scripted.options import BadOptions, Options, parse_model
@@ -69,6 +70,8 @@ class Scripted:
             return await gemini(request, self)
         if path.startswith("/ollama/"):
             return await ollama(request, self)
+        if path.startswith("/llama-cpp-python/"):
+            return await llama_cpp_python(request, self)
         if path == "/redirect/v1/chat/completions":
             return Response(307, b"", {"location": "/v1/chat/completions"})
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":

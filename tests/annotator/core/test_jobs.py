@@ -67,6 +67,23 @@ def test_a_brief_lock_ends_with_the_transaction() -> None:
     assert elsewhere(lambda: jobs.lock_take("report", 7))
 
 
+@pytest.mark.django_db(transaction=True)
+def test_many_locks_are_seen_and_taken_at_once() -> None:
+    names: set[jobs.Name] = {("report", number) for number in range(20)}
+    held = {name for name in names if isinstance(name[1], int) and name[1] < 6}
+    assert {jobs.lock_key(*name) < 0 for name in held} == {True, False}, "keys of both signs"
+    with other_connection() as other:
+        for name in held:
+            other.execute("SELECT pg_advisory_lock(%s)", [jobs.lock_key(*name)])
+        assert jobs.locks_free(names) == names - held
+        with transaction.atomic():
+            assert jobs.locks_take_briefly(names) == names - held
+            assert not elsewhere(lambda: jobs.lock_take("report", 7))
+        assert elsewhere(lambda: jobs.lock_take("report", 7))
+    jobs.lock_wait_briefly("report", 0)
+    assert jobs.locks_free(names) == names
+
+
 @pytest.mark.parametrize("error", [OperationalError("refused"), ConnectionResetError()])
 def test_a_worker_that_cannot_be_woken_is_no_error(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*args: object, **options: object) -> None:

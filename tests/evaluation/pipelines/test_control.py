@@ -139,6 +139,14 @@ def test_a_pipeline_stops_at_a_step_in_which_no_call_succeeded_and_sends_them_ag
     assert pipeline.step >= 1
 
 
+def test_a_step_that_cost_nothing_says_so_in_plain_digits(scripted: ScriptedProcess) -> None:
+    pipeline = small(make_endpoint(scripted, price_in=0, price_out=0))
+    assert pipeline_advance(pipeline_pk=pipeline.pk) == "waiting"
+    run_inline(run=pipeline.runs.get())
+    pipeline = carry(pipeline)
+    assert pipeline.results["explain"]["spent"] == "0.00000000"
+
+
 def test_a_later_step_does_not_ask_the_same_model_at_another_address_unless_somebody_confirms_it(
     scripted: ScriptedProcess, settings: Any, client: Client
 ) -> None:
@@ -158,7 +166,16 @@ def test_a_later_step_does_not_ask_the_same_model_at_another_address_unless_some
     assert "It&#x27;s the same deployment: resume" in client.get(page).content.decode()
     carry(pipeline_resume(pipeline=pipeline))
     assert pipeline.runs.count() == 1, "still elsewhere"
-    confirmed = client.post(f"/api/v1/pipelines/{pipeline.pk}/same-deployment/")
+    api = f"/api/v1/pipelines/{pipeline.pk}/same-deployment/"
+    refused = client.post(api, {"deployments": [scripted.host]}, content_type="application/json")
+    assert refused.status_code == 409
+    assert f"{scripted.host} was to be confirmed, but the endpoint scripted is at {host} now" in str(
+        refused.json()
+    )
+    do = reverse("admin:evaluation_pipeline_do", args=[pipeline.pk, "same-deployment"])
+    assert "Nothing was confirmed" in client.post(do, follow=True).content.decode()
+    assert f'name="deployments" value="{host}"' in client.get(page).content.decode()
+    confirmed = client.post(api, {"deployments": [host]}, content_type="application/json")
     assert (confirmed.status_code, confirmed.json()["state"]) == (200, "running")
     pipeline = carry(pipeline)
     assert pipeline.state == "done", pipeline.reason

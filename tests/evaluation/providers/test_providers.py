@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -267,6 +268,44 @@ def test_a_server_without_json_schemas_is_explained_whatever_its_status() -> Non
     message, kind = read_error("http://127.0.0.1:8000/v1", 500, body)
     assert kind == "bad_request"
     assert message.endswith("Clear *structured* in the endpoint's settings, and start a new run.")
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
+    "required": ["answer"],
+}
+
+
+def chat_with_schema(model: str) -> ChatRequest:
+    return ChatRequest(model, ({"role": "user", "content": "Can owls swim?"},), schema=SCHEMA)
+
+
+def test_a_server_that_takes_schemas_in_objects_is_sent_the_other_form_only_once(
+    scripted: ScriptedProcess,
+) -> None:
+    async def three_times(client: OpenAICompatible) -> list[str]:
+        return [(await client.chat(chat_with_schema("scripted"))).text for _ in range(3)]
+
+    usual = ask(scripted, three_times)
+    assert json.loads(usual[0])["answer"] in ("yes", "no")
+    scripted.reset()
+    assert ask(scripted, three_times, path="/llama-cpp-python/v1") == usual
+    assert scripted.stats()["counts"] == {"schemas refused": 1, "requests": 3, "answered": 3}
+
+
+def test_a_server_that_takes_schemas_in_no_form_is_explained(scripted: ScriptedProcess) -> None:
+    request = chat_with_schema("scripted?status=400")
+    with pytest.raises(ProviderError, match="doesn't take JSON schemas") as caught:
+        ask(scripted, lambda client: client.chat(request), path="/llama-cpp-python/v1")
+    assert (caught.value.kind, caught.value.status) == ("bad_request", 500)
+
+
+def test_an_error_of_the_second_form_is_the_request_s_own(scripted: ScriptedProcess) -> None:
+    request = chat_with_schema("scripted?status=503")
+    with pytest.raises(ProviderError, match="told to answer 503") as caught:
+        ask(scripted, lambda client: client.chat(request), path="/llama-cpp-python/v1")
+    assert caught.value.kind == "server"
 
 
 def test_the_detail_of_an_error_is_its_message() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from io import StringIO
 from typing import Any
@@ -206,7 +207,7 @@ def test_a_batch_is_read_only_where_it_was_sent(scripted: ScriptedProcess, moved
     assert run.reason.startswith(f"A batch of this run is at {scripted.host}")
     assert host_of(moved) in run.reason
     assert states(run) == {"in_flight": 3}
-    run_deployment_confirm(run=run)
+    run_deployment_confirm(run=run, deployments=[host_of(moved)])
     wait_for(lambda: batch_work(run_pk=run.pk).why == "idle")
     assert states(run) == {"done": 3}
     assert run.rater is not None
@@ -242,7 +243,7 @@ def test_a_deployment_named_in_the_middle_has_to_be_confirmed(scripted: Scripted
     work(run)
     assert run.state == "paused"
     assert "the endpoint scripted is at the lab's own now" in run.reason
-    work(run_deployment_confirm(run=run))
+    work(run_deployment_confirm(run=run, deployments=["the lab's own"]))
     run.refresh_from_db()
     assert (run.state, list(raters_of(run).values())) == ("done", [5])
 
@@ -250,10 +251,10 @@ def test_a_deployment_named_in_the_middle_has_to_be_confirmed(scripted: Scripted
 def test_a_confirmation_is_recorded_and_covers_no_further_move(scripted: ScriptedProcess, moved: str) -> None:
     run = half_answered(scripted)
     with pytest.raises(Conflict, match="Resume the run"):
-        run_deployment_confirm(run=run)
+        run_deployment_confirm(run=run, deployments=[scripted.host])
     move(moved)
     work(run)
-    run_deployment_confirm(run=run)
+    run_deployment_confirm(run=run, deployments=[host_of(moved)])
     entry = AuditEntry.objects.get(action=AuditAction.DEPLOYMENT_CONFIRMED)
     assert (entry.before, entry.after) == (
         {"deployments": [scripted.host]},
@@ -270,6 +271,32 @@ def test_a_confirmation_is_recorded_and_covers_no_further_move(scripted: Scripte
     assert (run.state, list(raters_of(run).values())) == ("done", [5])
 
 
+def test_nothing_is_confirmed_if_the_endpoint_has_moved_again_since_the_page_was_loaded(
+    client: Client, scripted: ScriptedProcess, moved: str
+) -> None:
+    client.force_login(make_user("boss", staff=True, is_superuser=True))
+    run = half_answered(scripted)
+    move(moved)
+    work(run)
+    page = client.get(reverse("admin:evaluation_run_change", args=[run.pk])).content.decode()
+    shown = re.findall('name="deployments" value="([^"]+)"', page)
+    assert shown == [host_of(moved)]
+    assert f"The endpoint is at {host_of(moved)} now." in page
+    move(f"{moved.removesuffix('/v1')}/elsewhere/v1")
+    do = reverse("admin:evaluation_run_do", args=[run.pk, "same-deployment"])
+    said = client.post(do, {"deployments": shown}, follow=True).content.decode()
+    elsewhere = f"{host_of(moved)}/elsewhere"
+    assert f"Nothing was confirmed: {host_of(moved)} was to be confirmed, but the endpoint scripted" in said
+    answer = client.post(f"/api/v1/runs/{run.pk}/same-deployment/")
+    assert answer.status_code == 409
+    assert f"confirm {elsewhere}." in answer.content.decode()
+    run.refresh_from_db()
+    assert (run.state, run.endpoint_settings["deployments"]) == ("paused", [scripted.host])
+    assert not AuditEntry.objects.filter(action=AuditAction.DEPLOYMENT_CONFIRMED).exists()
+    run_deployment_confirm(run=run, deployments=[elsewhere])
+    assert Run.objects.get().endpoint_settings["deployments"] == [scripted.host, elsewhere]
+
+
 def test_a_run_is_confirmed_on_its_page_over_the_api_and_from_the_command_line(
     client: Client, scripted: ScriptedProcess, moved: str
 ) -> None:
@@ -283,20 +310,26 @@ def test_a_run_is_confirmed_on_its_page_over_the_api_and_from_the_command_line(
     work(run)
     assert "It&#x27;s the same deployment: resume" in client.get(page).content.decode()
     do = reverse("admin:evaluation_run_do", args=[run.pk, "same-deployment"])
-    assert "The new deployment is confirmed" in client.post(do, follow=True).content.decode()
+    shown = {"deployments": host_of(moved)}
+    assert f'name="deployments" value="{host_of(moved)}"' in client.get(page).content.decode()
+    assert "The new deployment is confirmed" in client.post(do, shown, follow=True).content.decode()
     run.refresh_from_db()
     assert run.state == "running"
     assert AuditEntry.objects.get(action=AuditAction.DEPLOYMENT_CONFIRMED).actor == boss
     move(f"{moved.removesuffix('/v1')}/second/v1")
     work(run)
-    answer = client.post(api)
+    second = {"deployments": [f"{host_of(moved)}/second"]}
+    answer = client.post(api, second, content_type="application/json")
     assert (answer.status_code, answer.json()["state"]) == (200, "running")
     with pytest.raises(CommandError, match="Resume the run"):
         call_command("run", str(run.pk), "same-deployment", stdout=StringIO())
     move(f"{moved.removesuffix('/v1')}/third/v1")
     work(run)
     assert run.state == "paused"
-    call_command("run", str(run.pk), "same-deployment", stdout=StringIO())
+    with pytest.raises(CommandError, match=f"confirm {host_of(moved)}/third"):
+        call_command("run", str(run.pk), "same-deployment", stdout=StringIO())
+    third = f"{host_of(moved)}/third"
+    call_command("run", str(run.pk), "same-deployment", deployment=[third], stdout=StringIO())
     move(scripted.base_url)
     work(run)
     assert (run.state, list(raters_of(run).values())) == ("done", [5])

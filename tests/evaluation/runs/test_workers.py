@@ -6,9 +6,11 @@ import threading
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotator.core import jobs
 from annotator.core.errors import Conflict
+from evaluation.models import Run
 from evaluation.runs.lifecycle import run_cancel, run_finish, run_pause, run_resume
 from evaluation.runs.outcome import unsent
 from evaluation.runs.settle import give_back_lost, settle
@@ -158,6 +160,24 @@ def test_the_sweeper_wakes_a_run_that_no_worker_has(scripted: ScriptedProcess, s
     assert run.lost_calls == 2
     work(run)
     assert runs_sweep() == 0
+
+
+def test_the_sweeper_sends_as_many_statements_for_forty_runs_as_for_two(
+    scripted: ScriptedProcess, settings: object
+) -> None:
+    endpoint = make_endpoint(scripted, concurrency=1000)
+    counts = []
+    for runs in (2, 40):
+        made = [make_run(endpoint, make_material(2, slug=f"s{runs}-{n}"), workers=2) for n in range(runs)]
+        for run in made:
+            claim_as("1:dead", run, want=1)
+        settings.RUN_WAKE_SECONDS = 0.0  # type: ignore[attr-defined]
+        with CaptureQueriesContext(connection) as asked:
+            assert runs_sweep() == runs
+        counts.append(len(asked))
+        assert [states(run) for run in made] == [{"pending": 2}] * runs
+        Run.objects.filter(pk__in=[run.pk for run in made]).update(state="cancelled")
+    assert counts[0] == counts[1]
 
 
 def test_the_sweeper_leaves_a_run_with_a_worker_alone(scripted: ScriptedProcess, settings: object) -> None:

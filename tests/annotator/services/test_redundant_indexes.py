@@ -1,0 +1,53 @@
+"""The indexes of the tables that a turn writes: each costs every turn a page or two, so none repeats another."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+pytestmark = pytest.mark.django_db
+TABLES = ("annotator_assignment", "annotator_judgment", "annotator_place")
+# Of each whole (not partial) index: its columns' numbers in order.
+INDEXES = """
+SELECT relname, string_to_array(indkey::text, ' ') FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indrelid = %s::regclass AND indpred IS NULL AND indexprs IS NULL
+"""
+
+
+def whole_indexes(table: str) -> dict[str, list[str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(INDEXES, [table])
+        return dict(cursor.fetchall())
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_no_index_is_the_beginning_of_another(table: str) -> None:
+    indexes = whole_indexes(table)
+    assert len(indexes) >= 4
+    redundant = [
+        (name, other)
+        for name, columns in indexes.items()
+        for other, longer in indexes.items()
+        if name != other and longer[: len(columns)] == columns
+    ]
+    assert redundant == []
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_foreign_key_without_an_index_of_its_own_is_the_beginning_of_one(table: str) -> None:
+    """``instructions_seen`` is the only one without: its versions are never deleted alone."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attname, conkey[1]::text FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]"
+            " WHERE conrelid = %s::regclass AND contype = 'f'",
+            [table],
+        )
+        keys = dict(cursor.fetchall())
+    firsts = {columns[0] for columns in whole_indexes(table).values()}
+    assert {name for name, number in keys.items() if number not in firsts} <= {"instructions_seen_id"}
+
+
+def test_a_guest_still_has_one_open_task() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('assignment_one_of_a_guest') IS NOT NULL")
+        assert cursor.fetchone() == (True,)
