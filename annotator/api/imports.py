@@ -185,6 +185,7 @@ class MaterialImport(ImportView):
         parameters=[
             OpenApiParameter("mapping", str, description="JSON; for a body of rows"),
             OpenApiParameter("constants", str, description="JSON; for a body of rows"),
+            OpenApiParameter("attributes", str, description="JSON; for a body of rows"),
             OpenApiParameter("dry_run", bool, description="for a body of rows"),
         ],
         responses={
@@ -197,12 +198,16 @@ class MaterialImport(ImportView):
     def post(self, request: Request, slug: str) -> Response:
         """All rows or none. Needs the role of an editor."""
         study = study_of(request, slug, EDITOR)
-        file, name, values = self.sent(request, "mapping", "constants")
+        file, name, values = self.sent(request, "mapping", "constants", "attributes")
         form = MaterialImportSerializer(data=values)
         form.is_valid(raise_exception=True)
         data = form.validated_data
         upload = file if file is not None else data.get("file")
-        mapping, constants = (texts_by_name(data.get(key) or {}) for key in ("mapping", "constants"))
+        chosen: dict[str, Any] = {
+            "mapping": texts_by_name(data.get("mapping") or {}),
+            "constants": texts_by_name(data.get("constants") or {}),
+            "attributes": data.get("attributes") or [],
+        }
         return self.carry_out(
             request,
             study,
@@ -210,8 +215,8 @@ class MaterialImport(ImportView):
             source=upload,
             name=name or getattr(upload, "name", ""),
             data=data,
-            options=material_options(mapping=mapping, constants=constants),
-            run=partial(material_import, mapping=mapping, constants=constants),
+            options=material_options(**chosen),
+            run=partial(material_import, **chosen),
         )
 
 

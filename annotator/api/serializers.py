@@ -7,10 +7,11 @@ from typing import Any, get_args
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from annotator.api.known_keys import KnownKeysSerializer
 from annotator.hit_types.base import Level
 from annotator.models import Exclusion, Export, FileImport, Item, Judgment, Study
 from annotator.selectors.judgment import FILTERS
-from annotator.services.imports.label_counts import count_columns
+from annotator.services.imports.label_counts import NOT_WITH_COUNTS, count_columns
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
 #: The fields that a researcher sets; all other fields of a study are read-only.
@@ -166,12 +167,21 @@ class MaterialImportSerializer(serializers.Serializer[Any]):
     )
     mapping = serializers.JSONField(required=False, help_text='{"question": "Input.question"}')
     constants = serializers.JSONField(required=False, help_text='{"system": "gpt-x"}')
+    attributes = serializers.JSONField(
+        required=False,
+        help_text='["domain"]: your own columns, kept with the items for groups and filters of reports',
+    )
     dry_run = serializers.BooleanField(required=False, default=False)
 
     def validate_mapping(self, value: Any) -> dict[str, str]:
         return texts_by_name(value)
 
     validate_constants = validate_mapping
+
+    def validate_attributes(self, value: Any) -> list[str]:
+        if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+            raise serializers.ValidationError("expected a JSON list of columns")
+        return value
 
 
 class MaterialImportedSerializer(serializers.Serializer[Any]):
@@ -215,7 +225,7 @@ class FileImportSerializer(serializers.ModelSerializer[FileImport]):
         read_only_fields = fields
 
 
-class ValueColumnSerializer(serializers.Serializer[Any]):
+class ValueColumnSerializer(KnownKeysSerializer):
     column = serializers.CharField()
     name = serializers.CharField(required=False, default="", allow_blank=True)
     level = serializers.ChoiceField(
@@ -239,7 +249,7 @@ class OneOrMore(serializers.ListField):
         return tuple(super().to_internal_value([data] if isinstance(data, str) else data))
 
 
-class JudgmentColumnsSerializer(serializers.Serializer[Any]):
+class JudgmentColumnsSerializer(KnownKeysSerializer):
     """What the file's columns mean; see docs/import.md."""
 
     item = OneOrMore()
@@ -274,7 +284,7 @@ class JudgmentColumnsSerializer(serializers.Serializer[Any]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if bool(attrs["values"]) == bool(attrs["counts"]):
             raise serializers.ValidationError({"values": "expected values or counts, one of them"})
-        given = [name for name in ("rater", "rater_name", "simulators", "seconds", "aside") if attrs[name]]
+        given = [name for name in NOT_WITH_COUNTS if attrs.get(name)]
         if attrs["counts"] and given:
             raise serializers.ValidationError(dict.fromkeys(given, "a table of label counts takes none"))
         return attrs

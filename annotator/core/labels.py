@@ -1,34 +1,53 @@
 """Labels as files spell them: how every reader normalises them, and what it warns about.
 
-Text is trimmed and normalised to Unicode's composed form (NFC). If all labels of a column are numbers, whole numbers
-are written without a fraction, since pandas writes 3 as 3.0 in a column with blank cells. Nothing else is changed
-unless asked for: labels that differ only in case or form, equal numbers, and the usual words for missing values get a
-remark with their counts.
+Text is trimmed, of invisible characters too, and normalised to Unicode's composed form (NFC). If all labels of a column
+are numbers, whole numbers are written without a fraction, since pandas writes 3 as 3.0 in a column with blank cells.
+Nothing else is changed unless asked for: labels that differ only in case or form, equal numbers, and the usual words for
+missing values get a remark with their counts.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-#: What programs write for a missing value, in lower case.
-MISSING_WORDS = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "none", "null", "nil", "missing"})
+#: What programs and people write for a missing value, in lower case.
+MISSING_WORDS = frozenset(
+    # programs: R, pandas, databases, spreadsheets
+    {"na", "<na>", "nan", "nat", "none", "null", "nil", "#n/a", "#null!", "#value!", "#ref!", "#div/0!", "#num!", "#name?"}
+    # signs
+    | {"-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "\u2026", "?", "/"}
+    # English, German, French, Spanish, Portuguese, Italian, Dutch
+    | {"n/a", "n.a.", "missing", "not available", "not applicable", "no answer", "no response", "skipped"}
+    | {"k.a.", "k. a.", "keine angabe", "keine antwort", "fehlt", "fehlend", "entf\u00e4llt", "n.v.", "geen antwoord", "ontbreekt"}
+    | {"n.d.", "nd", "n/d", "manquant", "manquante", "non renseign\u00e9", "pas de r\u00e9ponse", "sans r\u00e9ponse"}
+    | {"s/d", "ns/nc", "sin dato", "sin datos", "sin respuesta", "faltante", "sem resposta", "ausente", "mancante"}
+    # Russian, Arabic, Chinese, Japanese
+    | {"\u043d/\u0434", "\u043d\u0435\u0442 \u0434\u0430\u043d\u043d\u044b\u0445", "\u043d\u0435\u0442 \u043e\u0442\u0432\u0435\u0442\u0430"}
+    | {"\u063a\u064a\u0631 \u0645\u062a\u0648\u0641\u0631", "\u0644\u0627 \u064a\u0648\u062c\u062f", "\u7f3a\u5931", "\u65e0", "\u672a\u7b54", "\u6b20\u640d", "\u7121\u56de\u7b54"}
+)  # fmt: skip
 #: Statistics square numbers and add up millions of them, which must stay finite.
 LARGEST = 1e100
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}([, '\u2019]\d{3})+(\.\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+|[+-]?\d{1,3}([. ]\d{3})+,\d+", re.ASCII)
+#: White space and characters that can't be seen: byte-order marks, zero-width spaces, soft hyphens, direction marks.
+_OUTER = r"[\s\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+"
+_OUTSIDE = re.compile(f"^{_OUTER}|{_OUTER}$")
 
 
 def clean_label(text: str) -> str:
-    """The text without outer white space, in Unicode's composed form.
+    """The text without outer white space and invisible characters, in Unicode's composed form.
 
-    >>> clean_label(" cafe\\u0301 ") == "caf\\u00e9"
-    True
+    >>> clean_label(" cafe\\u0301 ") == "caf\\u00e9", clean_label("\\ufeffyes\\u200b")
+    (True, 'yes')
     """
     text = text.strip()
-    return text if text.isascii() else unicodedata.normalize("NFC", text).strip()
+    return text if text.isascii() else unicodedata.normalize("NFC", _OUTSIDE.sub("", text))
 
 
 def cell_text(value: object) -> str:
@@ -61,12 +80,47 @@ def number_problem(text: str, *, least: str = "") -> str:
 
     >>> number_problem("NA"), number_problem("1e308"), number_problem("-1", least=", 0 or more")
     ('a number; --missing NA reads it as no answer', 'a number from -1e100 to 1e100', 'a number, 0 or more')
+    >>> number_problem("2,5")
+    'a number with a decimal point and no thousands separators, in the digits 0-9'
     """
     if _NUMBER.fullmatch(text) and label_number(text) != label_number(text):
         return f"a number from -{LARGEST:.0e} to {LARGEST:.0e}".replace("e+", "e")
-    if text.lower() in MISSING_WORDS:
-        return f"a number{least}; --missing {text} reads it as no answer"
+    if _means_missing(text):
+        return f"a number{least}; {_option('missing', text)} reads it as no answer"
+    if label_number(text) != label_number(text) and _number_meant(text) == _number_meant(text):
+        return f"a number{least} with a decimal point and no thousands separators, in the digits 0-9"
     return f"a number{least}"
+
+
+def _number_meant(text: str) -> float:
+    """The number that a text seems to mean, with decimal commas, thousands separators and digits of other scripts.
+
+    >>> _number_meant("2,5"), _number_meant("1 000"), _number_meant("\\uff11"), _number_meant("yes")
+    (2.5, 1000.0, 1.0, nan)
+    """
+    text = unicodedata.normalize("NFKC", text).replace("\u2212", "-")
+    if not text.isascii():
+        digits = (str(unicodedata.digit(letter, letter)) for letter in text)
+        text = "".join(digits)
+    if _THOUSANDS.fullmatch(text):
+        text = re.sub("[, '\u2019]", "", text)
+    elif _DECIMAL_COMMA.fullmatch(text):
+        text = re.sub("[. ]", "", text).replace(",", ".")
+    return label_number(text)
+
+
+def _means_missing(text: str) -> bool:
+    return text.lower() in MISSING_WORDS
+
+
+def _option(name: str, *values: str) -> str:
+    """An option of a command as it is typed, with quotation marks where the shell needs them.
+
+    >>> _option("missing", "NA"), _option("missing", "keine Angabe"), _option("missing", "-")
+    ('--missing NA', "--missing 'keine Angabe'", '--missing=-')
+    """
+    first, *others = map(shlex.quote, values)
+    return " ".join([f"--{name}={first}" if first.startswith("-") else f"--{name} {first}", *others])
 
 
 def write_number(number: float) -> str:
@@ -81,23 +135,39 @@ def write_number(number: float) -> str:
 @dataclass(frozen=True)
 class Spelling:
     """How to read the labels of a column. ``missing`` lists labels that mean no answer, ``recode`` maps spellings to
-    labels, and ``fold_case`` merges labels that differ only in case or form.
+    labels, and ``fold_case`` merges labels that differ only in case or form. Numbers are the same label however they are
+    written: -9 also names the -9.0 that pandas writes.
     """
 
     missing: Collection[str] = ()
     recode: Mapping[str, str] = field(default_factory=dict)
     fold_case: bool = False
+    _missing_numbers: Collection[float] = field(default=(), init=False, repr=False, compare=False)
+    _recode_numbers: Mapping[float, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "missing", frozenset(map(clean_label, self.missing)))
+        missing = frozenset(map(clean_label, self.missing))
         recode = {clean_label(old): clean_label(new) for old, new in self.recode.items()}
+        object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "recode", recode)
+        numbers = {number: new for old, new in recode.items() if (number := label_number(old)) == number}
+        object.__setattr__(self, "_recode_numbers", numbers)
+        missed = {number for label in missing if (number := label_number(label)) == number}
+        object.__setattr__(self, "_missing_numbers", frozenset(missed))
 
     def read(self, text: str) -> str:
-        """A cell's label before it is compared with the others; empty if it is missing."""
+        """A cell's label before it is compared with the others; empty if it is missing.
+
+        >>> Spelling(missing=["-9"]).read("-9.0"), Spelling(recode={"1": "yes"}).read("1.0")
+        ('', 'yes')
+        """
         text = clean_label(text)
-        text = self.recode.get(text, text)
-        return "" if text in self.missing else text
+        if self.recode:
+            text = self.recode.get(text, self._recode_numbers.get(label_number(text), text))
+        missing = text in self.missing or (
+            self._missing_numbers and label_number(text) in self._missing_numbers
+        )
+        return "" if missing else text
 
     def one_name(self, counts: Mapping[str, int], *, declared: Sequence[str] = ()) -> dict[str, str]:
         """Maps each label to the one that it is read as; labels that stay unchanged are left out.
@@ -142,7 +212,11 @@ class Spelling:
 
 
 def _folded(label: str) -> str:
-    return unicodedata.normalize("NFKC", label).casefold()
+    """The label without differences of case, form, white space and invisible characters."""
+    if not label.isascii():
+        letters = unicodedata.normalize("NFKC", label)
+        label = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
+    return " ".join(label.split()).casefold()
 
 
 def remarks(column: str, counts: Mapping[str, int]) -> list[str]:
@@ -156,25 +230,39 @@ def remarks(column: str, counts: Mapping[str, int]) -> list[str]:
         listed = " and ".join(f"{label!r} ({counts[label]:,})" for label in group)
         found.append(f"{column}: {listed} differ in case or form only; --fold-case reads them as one")
     for group in _alike(
-        {k: v for k, v in counts.items() if label_number(k) == label_number(k)}, label_number
+        {k: v for k, v in counts.items() if _number_meant(k) == _number_meant(k)}, _number_meant
     ):
         listed = " and ".join(f"{label!r} ({counts[label]:,})" for label in group)
-        found.append(f"{column}: {listed} are one number; --recode {group[1]}={group[0]} reads them as one")
+        are = "are" if all(label_number(label) == label_number(label) for label in group) else "may be"
+        recode = _option("recode", *(f"{label}={group[0]}" for label in group[1:]))
+        found.append(f"{column}: {listed} {are} one number; {recode} reads them as one")
     for label in sorted(counts):
-        if label.lower() in MISSING_WORDS:
+        if _means_missing(label):
             found.append(
-                f"{column}: {label!r} ({counts[label]:,}) is kept as a label; --missing {label} reads it as no answer"
+                f"{column}: {label!r} ({counts[label]:,}) is kept as a label; {_option('missing', label)} reads it as no answer"
             )
     return found
 
 
+def gold_note(column: str, labels: Sequence[str]) -> str:
+    """A remark on correct labels that nobody gave.
+
+    >>> gold_note("right", ["maybe"])
+    "right: nobody gave 'maybe'; as a correct label it counts as one of the labels, on which AC1 depends"
+    """
+    shown = ", ".join(map(repr, labels[:5])) + (f" and {len(labels) - 5:,} more" if len(labels) > 5 else "")
+    one = len(labels) == 1
+    what = "as a correct label it counts as one" if one else "as correct labels they count as some"
+    return f"{column}: nobody gave {shown}; {what} of the labels, on which AC1 depends"
+
+
 def _alike(counts: Mapping[str, int], key: Callable[[str], Hashable]) -> list[list[str]]:
-    """Groups of two or more labels with the same key, the most frequent label first."""
+    """Groups of two or more labels with the same key: the most frequent first, of equals a plain number."""
     groups: dict[Hashable, list[str]] = {}
     for label in counts:
         groups.setdefault(key(label), []).append(label)
     return [
-        sorted(group, key=lambda label: (-counts[label], label))
+        sorted(group, key=lambda label: (-counts[label], math.isnan(label_number(label)), label))
         for group in groups.values()
         if len(group) > 1
     ]

@@ -74,6 +74,14 @@ class MaterialForm(PlainForm):
                 max_length=2_000,
                 widget=forms.TextInput(attrs={"aria-label": f"{column.name}: value for all rows", **help_id}),
             )
+        used = {matching(column.name, header) for column in kind.columns}
+        self.fields["attributes"] = forms.MultipleChoiceField(
+            label="Attributes of items",
+            required=False,
+            choices=[(name, name) for name in header if name not in used],
+            widget=forms.CheckboxSelectMultiple,
+            help_text="Your own columns that reports can be filtered and grouped by, such as domain or difficulty.",
+        )
 
     def rows(self) -> list[tuple[Any, forms.BoundField, forms.BoundField]]:
         return [(c, self[f"column-{c.name}"], self[f"value-{c.name}"]) for c in self.kind.columns]
@@ -171,6 +179,12 @@ class JudgmentsForm(PlainForm):
         label="Missing",
         help_text="Labels that mean “no answer”, separated by commas, such as NA, nan.",
     )
+    recode = SafeTextField(
+        required=False,
+        max_length=2_000,
+        label="Read as",
+        help_text="Spellings and the labels that they mean, separated by commas, such as true=yes, false=no.",
+    )
     fold_case = forms.BooleanField(
         required=False, label="Read labels that differ only in upper and lower case as one"
     )
@@ -211,6 +225,8 @@ class JudgmentsForm(PlainForm):
         aside = cleaned.get("aside") or ""
         if aside and not all(aside.partition("=")[::2]):
             self.add_error("aside", "Expected VALUE=NAME, such as -9=needs_more_info.")
+        if not all(all(part.partition("=")[::2]) for part in words(cleaned.get("recode"))):
+            self.add_error("recode", "Expected OLD=NEW, such as true=yes.")
         self._check_values(cleaned)
         return cleaned
 
@@ -224,6 +240,9 @@ class JudgmentsForm(PlainForm):
         if counts and cleaned.get("rater") != UNNAMED:
             self.add_error("rater", f"A table of label counts names no raters: choose “{UNNAMED}”.")
         gold = gold_columns(cleaned.get("gold"), values)
+        for name in ("recode", "missing", "fold_case", "rater_attributes"):
+            if counts and cleaned.get(name):
+                self.add_error(name, "A table of label counts doesn't take this.")
         if counts and gold:
             self.add_error("gold", "A table of label counts can't have correct labels.")
         known = dict(self.fields["values"].choices)  # type: ignore[attr-defined]
@@ -269,6 +288,9 @@ class JudgmentsForm(PlainForm):
             simulators=frozenset(words(data["simulators"])),
             skip_blank=data["skip_blank"],
             missing=words(data["missing"]),
+            recode={
+                old.strip(): new.strip() for old, _, new in (p.partition("=") for p in words(data["recode"]))
+            },
             fold_case=data["fold_case"],
             **facts,
         )

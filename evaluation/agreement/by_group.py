@@ -77,7 +77,7 @@ def by_group(
         everybody = part
         part = part.only_raters([ratings.raters[r] for r in np.unique(part.rater)])
         whole = summarize(
-            part,
+            part.only_rated_units(),
             min_overlap=min_overlap,
             replicates=replicates,
             rng=rng,

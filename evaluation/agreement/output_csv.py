@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from annotator.core.csv_cells import cell_neutral
 from evaluation.agreement.descriptive import UnitDistributions
 from evaluation.agreement.output import NOTHING, Additions
 from evaluation.agreement.summary import AgreementSummary
@@ -26,7 +27,7 @@ def as_csv(
     writer.writerow(_COLUMNS)
     rows = [*_csv_rows(summary, summary.to_dict()), *_csv_additions(additions)]
     for row in rows:
-        writer.writerow([_neutral(cell) if isinstance(cell, str) else cell for cell in row])
+        writer.writerow([cell_neutral(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
 
 
@@ -106,13 +107,9 @@ def units_csv(found: UnitDistributions) -> str:
     """One row for each unit: its ratings, entropy in bits, mean if labels are numbers, and the share of each label."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["unit", "ratings", "entropy", "mean", *map(_neutral, found.labels)])
+    writer.writerow(["unit", "ratings", "entropy", "mean", *map(cell_neutral, found.labels)])
     for row in found.rows():
         shares = [row["labels"].get(label, 0) for label in found.labels]
         mean = "" if row["mean"] is None else row["mean"]
-        writer.writerow([_neutral(row["unit"]), row["ratings"], row["entropy"], mean, *shares])
+        writer.writerow([cell_neutral(row["unit"]), row["ratings"], row["entropy"], mean, *shares])
     return out.getvalue()
-
-
-def _neutral(cell: str) -> str:
-    return "'" + cell if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

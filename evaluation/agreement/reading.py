@@ -10,7 +10,15 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from annotator.core.labels import Spelling, clean_label, label_number, number_problem, remarks, write_number
+from annotator.core.labels import (
+    Spelling,
+    clean_label,
+    gold_note,
+    label_number,
+    number_problem,
+    remarks,
+    write_number,
+)
 from annotator.hit_types.base import Level
 from evaluation.agreement.reading_columns import (
     CodedColumn,
@@ -70,6 +78,7 @@ class _Rows:
     cluster: Codes | None = None
     extra: dict[str, CodedColumn] = field(default_factory=dict)
     gold: Codes | None = None
+    gold_column: str = ""
 
 
 def read_ratings(
@@ -96,7 +105,7 @@ def read_ratings(
     instances. It must be the same on all rows of a unit.
 
     Several columns can name the unit together. ``gold`` names the column of the unit's correct label, read as labels are; it
-    must be the same on all rows of a unit. ``extra`` are columns to keep, for groups and filters.
+    must be the same on all rows of a unit, and one that nobody gave counts as one of the labels (a note says so). ``extra`` are columns to keep, for groups and filters.
 
     Spaces around a cell are dropped and its text is normalised to Unicode's composed form. A blank value is a missing
     rating. ``order`` lists the labels from low to high; an ordinal level needs it unless all labels are numbers. At
@@ -148,7 +157,8 @@ def read_ratings(
     )
     correct = None if rows.gold is None else _gold(rows, rows.gold, code, unit_code, gold, faults)
     faults.refuse()
-    blank, notes = int((~rated).sum()), _notes(table, value)
+    blank = int((~rated).sum())
+    notes = (*_notes(table, value, correct), *(_strange_gold(table, gold, correct, order)))
     del rows, rated
     return_free_memory()
     return ReadRatings(table, blank, notes, kept, unanswered, correct)
@@ -214,7 +224,7 @@ def _read_rows(data: bytes, source: str, asked: _Wanted, spelling: Spelling) -> 
     if asked.cluster:
         rows = replace(rows, clusters=texts[asked.cluster].names, cluster=texts[asked.cluster].codes)
     extra = {name: texts.get(name, values) for name in asked.extra}
-    return replace(rows, extra=extra, gold=correct)
+    return replace(rows, extra=extra, gold=correct, gold_column=asked.gold)
 
 
 def _values_and_gold(
@@ -296,22 +306,34 @@ def _known(
     return np.maximum(code, 0)
 
 
-def _notes(ratings: Ratings, column: str) -> tuple[str, ...]:
-    """Remarks on the labels that were given; numbers cannot be spelled in two ways."""
+def _notes(ratings: Ratings, column: str, gold: Codes | None) -> tuple[str, ...]:
+    """Remarks on the labels that were given or are correct; numbers cannot be spelled in two ways."""
     if ratings.level in ("interval", "ratio"):
         return ()
-    given = np.bincount(ratings.value, minlength=len(ratings.labels)).tolist()
-    counts = {label: count for label, count in zip(ratings.labels, given, strict=True) if count}
+    size = len(ratings.labels)
+    given = np.bincount(ratings.value, minlength=size)
+    if gold is not None:
+        given = np.where(given, given, np.bincount(gold[gold >= 0], minlength=size))
+    counts = {label: count for label, count in zip(ratings.labels, given.tolist(), strict=True) if count}
     return tuple(remarks(column, counts))
+
+
+def _strange_gold(ratings: Ratings, column: str, gold: Codes | None, order: Sequence[str]) -> tuple[str, ...]:
+    """A note on correct labels that nobody gave; those of a declared order are labels in any case."""
+    if gold is None or order:
+        return ()
+    only = np.setdiff1d(gold[gold >= 0], ratings.value).tolist()
+    return (gold_note(column, [ratings.labels[code] for code in only]),) if only else ()
 
 
 def _numbers(rows: _Rows, level: Level, column: str, faults: ReadFaults) -> Floats:
     numbers: Floats = np.array([label_number(text) for text in rows.values], dtype=np.float64)
     bad = ~np.isfinite(numbers) | ((numbers < 0) if level == "ratio" else False)
-    if level == "ordinal" and bad.any():
+    given = np.unique(rows.value[rows.value >= 0])
+    if level == "ordinal" and bad[given].any():
         raise UnreadableRatings(
             f"{faults.source}, column {column!r}: ordinal labels that are not numbers need their order, "
-            f"from low to high: {some_names(sorted(rows.values))}"
+            f"from low to high: {some_names(sorted(rows.values[code] for code in given.tolist()))}"
         )
     least = ", 0 or more" if level == "ratio" else ""
     _fault_values(rows, bad, lambda text: number_problem(text, least=least), column, faults)
@@ -325,8 +347,12 @@ def _fault_values(
     column: str,
     faults: ReadFaults,
 ) -> None:
+    """A fault for each label, and each correct one, that is ``bad``."""
     if not bad.any():
         return
-    for row in np.flatnonzero((rows.value >= 0) & bad[np.maximum(rows.value, 0)]).tolist():
-        text = rows.values[rows.value[row]]
-        faults.add(int(rows.line[row]), column, f"{text!r}; expected {expected(text)}")
+    for codes, name in ((rows.value, column), (rows.gold, rows.gold_column)):
+        if codes is None:
+            continue
+        for row in np.flatnonzero((codes >= 0) & bad[np.maximum(codes, 0)]).tolist():
+            text = rows.values[codes[row]]
+            faults.add(int(rows.line[row]), name, f"{text!r}; expected {expected(text)}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from annotator.core.csv_cells import cell_restored
 from annotator.core.plain_file import FORMATS, UnreadableFile, plain_file
 from evaluation.agreement.reading_csv import csv_cells
 from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings
@@ -43,6 +44,7 @@ def file_cells(
             cells, lines = json_cells(data, wanted, source)
         else:
             cells, lines = csv_cells(data, plain.delimiter, wanted, faults)
+            cells = [([cell_restored(cell) for cell in names], codes) for names, codes in cells]
     return cells, lines
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from annotator.core.labels import clean_label
 from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings, some_names
 from evaluation.core.free_memory import return_free_memory
 from evaluation.core.ratings_table import Codes
@@ -38,20 +39,20 @@ def csv_cells(
 
 def _places(header: Sequence[str], wanted: Sequence[str], source: str) -> list[int]:
     """The positions of the wanted columns."""
-    names = [cell.strip() for cell in header]
+    names = [clean_label(cell) for cell in header]
     if len(set(wanted)) < len(wanted):
         raise UnreadableRatings(
             f"rater, unit, value and cluster must be different columns, got {', '.join(wanted)}"
         )
     for column in wanted:
-        found = names.count(column.strip())
+        found = names.count(clean_label(column))
         if found == 0:
             raise UnreadableRatings(
                 f"{source}, line 1: there is no column {column!r}; the columns are {some_names(names)}"
             )
         if found > 1:
             raise UnreadableRatings(f"{source}, line 1: {found} columns are named {column!r}; expected one")
-    return [names.index(column.strip()) for column in wanted]
+    return [names.index(clean_label(column)) for column in wanted]
 
 
 def _cells(reader: Any, width: int, places: list[int], faults: ReadFaults) -> tuple[list[Cells], Codes]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
+from annotator.core.json_lines import UnreadableLine, json_object
 from annotator.core.labels import cell_text
 from evaluation.agreement.reading_faults import Cells, UnreadableRatings
 from evaluation.core.ratings_table import Codes
@@ -44,26 +44,24 @@ def json_cells(data: bytes, wanted: Sequence[str], source: str) -> tuple[list[Ce
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue
-        row = _object(line, f"{source}, line {number}")
+        try:
+            row = json_object(line.decode())
+        except UnreadableLine as error:
+            raise UnreadableRatings(f"{source}, line {number}: {error}") from None
         names.update(row)
         lines.append(number)
         for known, found, name in zip(seen, codes, wanted, strict=True):
-            found.append(known.setdefault(cell_text(row.get(name)), len(known)))
+            cell = row.get(name)
+            if isinstance(cell, list | dict):
+                raise UnreadableRatings(
+                    f"{source}, line {number}, column {name!r}: expected text, a number, true or false; got {cell!r:.80}"
+                )
+            found.append(known.setdefault(cell_text(cell), len(known)))
     _check_names(sorted(names), wanted, source)
     cells: list[Cells] = [
         (list(known), np.array(found, dtype=np.int32)) for known, found in zip(seen, codes, strict=True)
     ]
     return cells, np.array(lines, dtype=np.int32)
-
-
-def _object(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableRatings(f"{where}: not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise UnreadableRatings(f"{where}: expected one JSON object per line")
-    return found
 
 
 def _check_names(names: Sequence[str], wanted: Sequence[str], source: str) -> None:

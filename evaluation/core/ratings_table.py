@@ -145,6 +145,18 @@ class Ratings:
         """The ratings of people: every rater who is not a simulator."""
         return self._only_raters(~self.is_simulator)
 
+    def only_rated_units(self) -> Ratings:
+        """The table without units that nobody rated, as for a group of ratings: the other groups' units aren't its own."""
+        kept = self.grouped.sizes > 0
+        if kept.all():
+            return self
+        return replace(
+            self,
+            units=tuple(name for name, keep in zip(self.units, kept.tolist(), strict=True) if keep),
+            unit=(np.cumsum(kept, dtype=np.int32) - 1)[self.unit].astype(np.int32),
+            clusters=None if self.clusters is None else self.clusters[kept],
+        )
+
     def without_labels(self, names: Collection[str]) -> Ratings:
         """The table as if these labels could not be given: their ratings are missing.
 

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from annotator.hit_types.base import NEITHER, REFUSAL
 from evaluation.core.estimate import Estimate
 from evaluation.metrics.paired import PairedDifference, mean_by_instance, paired_difference
 from evaluation.metrics.resample import codes_of, ratio_estimate
+from evaluation.metrics.simulatability import REFUSED
 
 NO_LABEL = "without a prediction"
 NO_OUTPUT = "real output not known"
@@ -39,6 +41,7 @@ def forward_accuracy(
     condition: Sequence[str],
     *,
     control: str = "",
+    refusals_left_out: bool = False,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
     permutations: int = 10_000,
@@ -47,7 +50,7 @@ def forward_accuracy(
 
     All sequences have one length: an entry is a rating, or an item with its aggregated label. ``predicted`` is None where there is
     no label, ``real`` None or empty where the output is not known: both are left out and counted. A real output that is a
-    refusal or neither answer is never predicted. With ``control`` (the condition without an explanation) and ``rng``,
+    refusal or neither answer is never predicted, or left out and counted with ``refusals_left_out``. With ``control`` (the condition without an explanation) and ``rng``,
     ``differences`` has each other condition's mean over instances less the control's, over the instances that both
     have. Intervals draw instances. Source: Hase and Bansal 2020, section 3; Doshi-Velez and Kim 2017, section 3.2.
 
@@ -59,13 +62,18 @@ def forward_accuracy(
         raise ValueError("predicted, real, instance, condition: expected one length")
     labelled = np.array([value is not None for value in predicted], dtype=bool)
     known = np.array([bool(value) for value in real], dtype=bool)
-    right = np.array([p == r for p, r in zip(predicted, real, strict=True)], dtype=bool) & labelled & known
-    counted = labelled & known
+    refused = np.array([value in (REFUSAL, NEITHER) for value in real], dtype=bool) & refusals_left_out
+    counted = labelled & known & ~refused
+    right = np.array([p == r for p, r in zip(predicted, real, strict=True)], dtype=bool) & counted
     clusters, _ = codes_of(instance)
     conditions, names = codes_of(condition)
 
     def estimate(chosen: npt.NDArray[np.bool_]) -> Estimate:
-        left = {NO_LABEL: int((chosen & ~labelled).sum()), NO_OUTPUT: int((chosen & labelled & ~known).sum())}
+        left = {
+            NO_LABEL: int((chosen & ~labelled).sum()),
+            NO_OUTPUT: int((chosen & labelled & ~known).sum()),
+            REFUSED: int((chosen & labelled & refused).sum()),
+        }
         return ratio_estimate(
             right[chosen],
             counted[chosen],

@@ -36,11 +36,12 @@ class Attribute:
 
 
 def attribute_names(judgments: Judgments) -> list[str]:
-    """The attributes that a study has, those of items first."""
+    """The attributes that a study's items or raters have a value of, those of items first."""
     items = Item.objects.filter(study=judgments.study).exclude(attributes={})
     own = {name for found in items.values_list("attributes", flat=True).distinct() for name in found}
     raters = {name for found in _rater_values(judgments).values() for name in found}
-    return [*BUILT_IN, *sorted(own - set(BUILT_IN)), *(f"{RATER}{name}" for name in sorted(raters))]
+    built_in = [name for name in BUILT_IN if any(_item_values(judgments, name))]
+    return [*built_in, *sorted(own - set(BUILT_IN)), *(f"{RATER}{name}" for name in sorted(raters))]
 
 
 def attribute_load(judgments: Judgments, name: str) -> Attribute:

@@ -17,12 +17,12 @@ def systems_of(ctx: Context, variable: str) -> list[str]:
 
 
 def of_system(ctx: Context, variable: str, system: str = "") -> Ratings:
-    """People's ratings of one system's units; without a system, of all units."""
+    """The ratings of one system's units that count (see ``Context.of_raters``); without a system, of all units."""
     ratings = ctx.ratings(variable)
     if system:
         mask = ctx.data.table(variable).units.system.values() == system
         ratings = ratings.where(np.asarray(mask, dtype=bool)[ratings.unit])
-    return ratings.people()
+    return ctx.of_raters(ratings)
 
 
 def alpha_of(ctx: Context, ratings: Ratings) -> Estimate:

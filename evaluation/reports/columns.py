@@ -78,7 +78,7 @@ def own_answers(ctx: Context) -> OwnAnswers:
     keys, labels = [], []
     for name in ("before", "after"):
         table = ctx.data.table(name)
-        ratings = table.ratings.people()
+        ratings = ctx.of_raters(table.ratings)
         item = table.units.item[ratings.unit].astype(np.int64)
         keys.append(item * len(ratings.raters) + ratings.rater)
         labels.append(np.array([*ratings.labels, None], dtype=object)[ratings.value])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -32,6 +32,8 @@ class Context:
     choices: Choices
     data: StudyRatings
     progress: Callable[[str], None] = lambda text: None
+    #: For a group's judgments, the context of all: both name the raters alike, so that their tables can be joined.
+    whole: Context | None = None
     _labels: dict[tuple[str, str], tuple[Aggregated, ...]] = field(default_factory=dict)
     _tables: dict[tuple[str, str], tuple[FollowUps, ...]] = field(default_factory=dict)
     _agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
@@ -55,7 +57,14 @@ class Context:
 
     @cached_property
     def people(self) -> str:
-        """The name for the raters who aren't simulators: rehearsal and imported raters are never called people."""
+        """The name for the raters who aren't simulators: rehearsal and imported raters are never called people.
+
+        If only simulators have judged, it's their name: the statistics of raters are then about them.
+        """
+        if self.whole is not None:
+            return self.whole.people
+        if self.only_simulators:
+            return "simulators"
         raters = self.data.judgments.raters
         if self.data.judgments.rehearsal:
             return "rehearsal raters"
@@ -67,11 +76,15 @@ class Context:
     @cached_property
     def named(self) -> bool:
         """Whether raters have names: else statistics of pairs of raters and of single ones aren't defined."""
+        if self.whole is not None:
+            return self.whole.named
         return not self.data.judgments.raters.is_numbered.any()
 
     @cached_property
     def only_simulators(self) -> bool:
         """Whether only simulators have judged."""
+        if self.whole is not None:
+            return self.whole.only_simulators
         simulator = self.data.judgments.raters.is_simulator
         return bool(simulator.size and simulator.all())
 
@@ -96,12 +109,17 @@ class Context:
     def ratings(self, variable: str) -> Ratings:
         return self.data.table(variable).ratings
 
+    def of_raters(self, ratings: Ratings) -> Ratings:
+        """The ratings of those whom ``people`` names: people's or, if only simulators have judged, theirs."""
+        return ratings if self.only_simulators else ratings.people()
+
     def agreement(self, variable: str, labels: str = "all") -> Agreement:
-        """All agreement statistics of a variable with a label set, computed once."""
+        """All agreement statistics of a variable with a label set, computed once; if only simulators have judged, theirs."""
         key = (variable, labels)
         if key not in self._agreements:
+            ratings = self.ratings(variable)
             self._agreements[key] = agreement_of(
-                self.ratings(variable),
+                replace(ratings, simulators=frozenset()) if self.only_simulators else ratings,
                 labels,
                 min_overlap=self.choices.min_overlap,
                 named=self.named,

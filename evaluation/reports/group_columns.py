@@ -84,7 +84,13 @@ def contexts_by_group(ctx: Context) -> Iterator[tuple[str, Context]]:
         if len(data.judgments) and not (attribute.of == "raters" and raters.is_simulator.all()):
             yield (
                 name,
-                Context(study=ctx.study, choices=ctx.choices, data=data, progress=_about(ctx.progress, name)),
+                Context(
+                    study=ctx.study,
+                    choices=ctx.choices,
+                    data=data,
+                    progress=_about(ctx.progress, name),
+                    whole=ctx,
+                ),
             )
 
 

@@ -177,17 +177,17 @@ class _Material(_Import):
 
     def options(self, form: Any) -> dict[str, Any]:
         return material_options(
-            mapping=form.mapping(), constants=form.constants(), replace="replace" in self.request.POST
+            mapping=form.mapping(),
+            constants=form.constants(),
+            attributes=form.cleaned_data["attributes"],
+            replace="replace" in self.request.POST,
         )
 
     def columns_form(self, header: tuple[str, ...], data: Any) -> forms.Form:
         return MaterialForm(data, kind=self.kind, header=header)
 
     def run(self, form: Any, file: IO[bytes], name: str, *, dry_run: bool) -> Any:
-        return material_import(
-            study=self.study, file=file, name=name, mapping=form.mapping(), constants=form.constants(), dry_run=dry_run,
-            replace="replace" in self.request.POST
-        )  # fmt: skip
+        return material_import(study=self.study, file=file, name=name, dry_run=dry_run, **self.options(form))
 
     def done(self, result: Any) -> str:
         return f"Imported {plural(result.items, 'item')} from {plural(result.rows, 'row')}."

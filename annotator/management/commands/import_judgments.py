@@ -193,6 +193,10 @@ def _count_columns(**options: Any) -> JudgmentColumns:
         "labels",
         "listed",
         "aside",
+        "rater_attribute",
+        "recode",
+        "missing",
+        "fold_case",
     ):
         if options[other]:
             raise CommandError(f"--counts takes no --{other.replace('_', '-')}")

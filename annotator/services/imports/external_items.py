@@ -48,7 +48,7 @@ class ExternalItems:
                     gathered.add(variable, label)
             with suppress(FieldErrors):
                 for name, label in gold_of(reading, values).items():
-                    gathered.add(name.partition(".")[0], label)
+                    gathered.add_gold(name.partition(".")[0], label)
         self.declared.one_name = gathered.one_name()
         self.result.notes += gathered.notes(self.declared.one_name)
         if known is None:

@@ -7,7 +7,7 @@ import io
 import logging
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import timedelta
@@ -66,9 +66,18 @@ def file_import_request(
 
 
 def material_options(
-    *, mapping: Mapping[str, str], constants: Mapping[str, str], replace: bool = False
+    *,
+    mapping: Mapping[str, str],
+    constants: Mapping[str, str],
+    attributes: Sequence[str] = (),
+    replace: bool = False,
 ) -> dict[str, Any]:
-    return {"mapping": dict(mapping), "constants": dict(constants), "replace": replace}
+    return {
+        "mapping": dict(mapping),
+        "constants": dict(constants),
+        "attributes": list(attributes),
+        "replace": replace,
+    }
 
 
 def judgments_options(columns: JudgmentColumns) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from annotator.core.csv_cells import cell_restored
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.registry import hit_type_get
@@ -58,12 +59,16 @@ class JudgmentsFile:
         self.facts = Facts(columns, log)
 
     def table(self, log: FaultLog) -> ImportTable:
-        """Open the file at its beginning."""
+        """Open the file at its beginning. Cells are as they were before an export made them safe for spreadsheets."""
         self.file.seek(0)
         table = table_open(self.file, name=self.name, log=log)
-        if not self.columns.counts:
-            return table
-        return ImportTable(table.columns, counts_taken_apart(table.rows, self.columns.counts, log))
+        rows = (
+            (line, {name: cell_restored(cell) for name, cell in values.items()})
+            for line, values in table.rows
+        )
+        if self.columns.counts:
+            rows = counts_taken_apart(rows, self.columns.counts, log)
+        return ImportTable(table.columns, rows)
 
     def prepare(self) -> None:
         """Fill in what ``columns`` leaves open, from the header (JSON lines: from the first row)."""

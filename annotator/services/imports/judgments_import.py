@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from django.db import transaction
 
+from annotator.core.labels import clean_label
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.models import AuditAction, Rater, Study
@@ -75,6 +76,8 @@ class _Job(JudgmentsFile):
         self.declared = Declared()
         #: Rows that were left out, rows that became judgments, and those of them without an answer.
         self.skipped, self.read, self.unanswered = 0, 0, 0
+        self.simulators = frozenset(map(clean_label, self.columns.simulators))
+        self.raters: set[str] = set()
 
     def judge(self) -> None:
         """Check and stage every row, a chunk at a time; the items' payloads are fetched with each chunk."""
@@ -100,6 +103,18 @@ class _Job(JudgmentsFile):
             if not self.log:
                 judgments_stage(staged)
         self._tell_unlabelled()
+        self._check_simulators()
+
+    def _check_simulators(self) -> None:
+        """A note on names that no rater has. They may belong to raters of a later file, or be misspelled: then the models
+        that they mean count as people."""
+        strange = self.simulators - self.raters
+        known = Rater.objects.filter(source=f"import:{self.study.slug}", name__in=strange)
+        if strange := strange - set(known.values_list("name", flat=True)):
+            names, raters = (", ".join(map(repr, sorted(each)[:20])) for each in (strange, self.raters))
+            self.result.notes.append(
+                f"simulators: no rater is called {names}, so no rater is a model by that name; the file's raters are {raters}"
+            )
 
     def _left_out(self, values: dict[str, Any]) -> bool:
         """Whether a row without a label isn't stored: because that was asked for, or because the HIT type's parser needs an
@@ -148,6 +163,7 @@ class _Job(JudgmentsFile):
             )
             self.log.add(expected, line=line, field=self.columns.item_title, value=key)
         rater = self._rater(line, values, key, numbers)
+        self.raters.add(rater)
         seconds = self._seconds(line, values)
         if self.columns.rater_attributes and rater:
             self.facts.add_rater(line, rater, values)
@@ -163,7 +179,7 @@ class _Job(JudgmentsFile):
             item_pk=items[key][0],
             item=key,
             rater=rater,
-            simulator=rater in self.columns.simulators,
+            simulator=rater in self.simulators,
             response=response,
             seconds=seconds,
         )

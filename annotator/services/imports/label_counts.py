@@ -14,6 +14,10 @@ from annotator.services.imports.value_columns import JudgmentColumns, ValueColum
 COUNTED = "(label counts)"
 #: The name of the only variable, unless the import names it.
 VARIABLE = "label"
+#: Fields of ``JudgmentColumns`` that mean nothing for a table of label counts: it has no raters, and labels are headings.
+NOT_WITH_COUNTS = (
+    "rater", "rater_name", "simulators", "seconds", "aside", "rater_attributes", "recode", "missing", "fold_case",
+)  # fmt: skip
 #: No item has more raters than this.
 MOST = 100_000
 

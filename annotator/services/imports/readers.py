@@ -7,10 +7,6 @@ continues if possible.
 from __future__ import annotations
 
 import csv
-import json
-import math
-import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +14,8 @@ from typing import IO, Any
 
 from django.conf import settings
 
+from annotator.core.json_lines import UnreadableLine, json_object, unstorable
+from annotator.core.labels import clean_label
 from annotator.core.plain_file import FORMATS as plain_file_formats
 from annotator.core.plain_file import UnreadableFile, plain_file
 from annotator.services.imports.faults import FaultLog, UnreadableRest
@@ -30,7 +28,6 @@ MAX_CELL = 131_072
 MAX_COLUMNS = 500
 #: File extensions that an import accepts, for the file field of a form.
 FORMATS = (*plain_file_formats, ".gz")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def max_bytes() -> int:
@@ -118,34 +115,6 @@ def _text_lines(file: IO[bytes], log: FaultLog) -> Iterator[tuple[int, str | Non
 # -- JSON lines ----------------------------------------------------------------------------------------
 
 
-class _Fault(ValueError):
-    pass
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> Values:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise _Fault(f"the key {twice!r} occurs twice in one object")
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise _Fault(f"{name} is not JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise _Fault(f"the number {text[:30]} is too large")
-    return number
-
-
-_decoder = json.JSONDecoder(
-    object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite, strict=True
-)
-
-
 def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
     blank: int | None = None
     for number, text in _text_lines(file, log):
@@ -158,20 +127,11 @@ def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
             log.add("is blank; expected one JSON object per line", line=blank)
             blank = None
         try:
-            value = _decoder.decode(text.strip("\r\n"))
-        except _Fault as error:
-            log.add(str(error), line=number)
-        except json.JSONDecodeError as error:
-            log.add(f"is not JSON: {error.msg} at character {error.pos + 1}", line=number, value=text.strip())
-        except (RecursionError, ValueError):
-            log.add("is nested too deeply or contains too large a number", line=number, value=text.strip())
+            value = json_object(text)
+        except UnreadableLine as error:
+            log.add(str(error), line=number, value=text.strip() if error.show else None)
         else:
-            if not isinstance(value, dict):
-                log.add("expected one JSON object per line", line=number, value=text.strip())
-            elif "\\u" in text and (fault := _strange(value)):
-                log.add(f"holds {fault}", line=number)
-            else:
-                yield number, value
+            yield number, value
 
 
 # -- CSV -----------------------------------------------------------------------------------------------
@@ -184,9 +144,9 @@ def _csv(file: IO[bytes], log: FaultLog, *, delimiter: str) -> ImportTable:
     except StopIteration:
         log.add("has no header")
         raise UnreadableRest from None
-    header = [name.strip() for name in header]
-    _check_header(header, number, log, delimiter)
-    return ImportTable(columns=tuple(header), rows=_limited(_csv_records(rows, header, log), log))
+    header = [clean_label(name) for name in header]
+    _check_header(header, number, log)
+    return ImportTable(tuple(filter(None, header)), _limited(_csv_records(rows, header, log), log))
 
 
 def _csv_rows(file: IO[bytes], log: FaultLog, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -231,12 +191,13 @@ def _csv_fault(message: str) -> str:
     return f"is not CSV: {message}"
 
 
-def _check_header(header: list[str], line: int, log: FaultLog, delimiter: str) -> None:
+def _check_header(header: list[str], line: int, log: FaultLog) -> None:
+    """Columns without a name can't be chosen and are ignored: R and pandas write the rows' numbers into one."""
     before = log.total
     if len(header) > MAX_COLUMNS:
         log.add(f"expected at most {MAX_COLUMNS} columns, got {len(header)}", line=line)
         raise UnreadableRest
-    if not header:
+    if not any(header):
         log.add("is blank; expected a header: the columns' names", line=line)
         raise UnreadableRest
     if len(header) == 1 and "|" in header[0]:
@@ -247,9 +208,7 @@ def _check_header(header: list[str], line: int, log: FaultLog, delimiter: str) -
         )
         raise UnreadableRest
     for position, name in enumerate(header, start=1):
-        if not name:
-            log.add(f"column {position} has no name", line=line)
-        elif name in header[: position - 1]:
+        if name and name in header[: position - 1]:
             log.add("two columns have this name", line=line, field=name)
     if log.total > before:
         raise UnreadableRest
@@ -269,7 +228,7 @@ def _csv_records(
         if len(row) != len(header):
             log.add(f"expected {len(header)} cells, got {len(row)}", line=number)
             continue
-        yield number, dict(zip(header, row, strict=True))
+        yield number, {name: cell for name, cell in zip(header, row, strict=True) if name}
 
 
 # -- Parquet -------------------------------------------------------------------------------------------
@@ -298,7 +257,7 @@ def _parquet(file: IO[bytes], log: FaultLog) -> ImportTable:
     if size > max_bytes() or meta.num_rows > max_rows():
         log.add(f"unpacks to {size / 1e6:,.0f} MB and {meta.num_rows:,} rows: too large")
         raise UnreadableRest
-    _check_header(names, 1, log, ",")
+    _check_header(names, 1, log)
     return ImportTable(columns=tuple(names), rows=_limited(_parquet_rows(parquet, log), log))
 
 
@@ -314,7 +273,7 @@ def _parquet_rows(parquet: Any, log: FaultLog) -> Iterator[Line]:
                     raise UnreadableRest
             for row in batch.to_pylist():
                 number += 1
-                found = next(((k, w) for k, v in row.items() if (w := _strange(v))), None)
+                found = next(((k, w) for k, v in row.items() if (w := unstorable(v))), None)
                 if found:
                     log.add(f"holds {found[1]}", line=number, field=found[0])
                 else:
@@ -335,20 +294,3 @@ def _longest(column: Any) -> int:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return pc.max(pc.binary_length(column)).as_py() or 0
     return 0
-
-
-def _strange(value: Any) -> str:
-    """What makes a value impossible to store, in words; empty if it can be stored."""
-    if isinstance(value, str):
-        if "\x00" in value:
-            return "a NUL character"
-        return "a lone surrogate (half of a character)" if _SURROGATE.search(value) else ""
-    if value is None or isinstance(value, bool | int):
-        return ""
-    if isinstance(value, float):
-        return "" if math.isfinite(value) else "a number that is not finite"
-    if isinstance(value, list):
-        return next((w for v in value if (w := _strange(v))), "")
-    if isinstance(value, dict):
-        return next((w for pair in value.items() for v in pair if (w := _strange(v))), "")
-    return f"a {type(value).__name__}; expected text, a number, true or false, or a list"

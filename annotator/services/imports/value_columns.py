@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from annotator.core.labels import Spelling, cell_text, label_number, number_problem, remarks, write_number
+from annotator.core.labels import (
+    Spelling,
+    cell_text,
+    gold_note,
+    label_number,
+    number_problem,
+    remarks,
+    write_number,
+)
 from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsable
 
 MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
@@ -43,7 +51,8 @@ class JudgmentColumns:
     ``item`` names the item; several columns can name it together. ``cluster`` names the instance that it belongs to,
     ``attributes`` are further columns about the item, and ``rater_attributes`` about the rater.
     ``rater_name`` is one rater for all rows; ``unnamed`` numbers the raters of each item from 1. ``aside`` maps
-    a value that is no label ("-9": needs more information) to the name of a variable of its own. ``recode`` maps the
+    a value that is no label ("-9": needs more information, which is also the -9.0 that pandas writes) to the name of a
+    variable of its own. ``recode`` maps the
     file's spellings to labels, ``missing`` lists labels that mean no answer, and ``fold_case`` merges labels that
     differ only in case or form. ``show`` lists columns that say what was judged. ``counts`` are columns of a table of label counts, each
     named after its label (see ``label_counts.count_columns``).
@@ -86,6 +95,13 @@ class JudgmentColumns:
         cells = [cell_text(values.get(column)) for column in self.item_columns]
         return KEY_SEPARATOR.join(cells) if all(cells) else ""
 
+    def cell(self, values: Mapping[str, Any], column: ValueColumn) -> str:
+        """The text of a row's cell; a list of units, as JSON has, as other files write it."""
+        cell = values.get(column.column)
+        if column.listed and isinstance(cell, list):
+            return self.separator.join(map(cell_text, cell))
+        return cell_text(cell)
+
     def unlabelled(self, values: Mapping[str, Any]) -> bool:
         """Whether a row has no label: its cells are blank or have a label that means no answer. A blank list of units is an
         answer, that none is "yes", unless blank rows are skipped.
@@ -94,7 +110,7 @@ class JudgmentColumns:
         >>> columns.unlabelled({"says": "NA"}), columns.unlabelled({"says": "yes"})
         (True, False)
         """
-        cells = [cell_text(values.get(value.column)) for value in self.values]
+        cells = [self.cell(values, value) for value in self.values]
         if any(map(self.spelling.read, cells)):
             return False
         lists_none = any(value.listed and not cell for value, cell in zip(self.values, cells, strict=True))
@@ -126,10 +142,21 @@ class Reading:
 
     def label(self, values: Mapping[str, Any], column: ValueColumn) -> str:
         """The label of a cell; empty if it is blank or means no answer."""
-        text = self.columns.spelling.read(cell_text(values.get(column.column)))
-        if column.level in ("interval", "ratio") and text and text not in self.columns.aside:
+        if isinstance(values.get(column.column), dict if column.listed else dict | list):
+            raise FieldErrors({column.column: "expected one label: text, a number, true or false"})
+        text = self.columns.spelling.read(self.columns.cell(values, column))
+        if (aside := self._aside(text)) is not None:
+            return aside
+        if column.level in ("interval", "ratio") and text:
             return self._number(text, column)
         return self.one_name.get(column.name, {}).get(text, text)
+
+    def _aside(self, text: str) -> str | None:
+        """The value of ``aside`` that a text is, however its number is written."""
+        if not text or text in self.columns.aside:
+            return text or None
+        number = label_number(text) if self.columns.aside else math.nan
+        return next((value for value in self.columns.aside if label_number(value) == number), None)
 
     def _number(self, text: str, column: ValueColumn) -> str:
         number = label_number(text)
@@ -158,7 +185,7 @@ class Reading:
         for column in self.columns.values:
             text = self.label(values, column)
             if column.listed:
-                if not text and cell_text(values.get(column.column)):
+                if not text and self.columns.cell(values, column):
                     continue  # a label that means no answer, which lists nothing: not even that none is "yes"
                 found = self.listed(text, column)
                 for unit in column.listed:
@@ -181,10 +208,13 @@ class Reading:
             cell = values.get(column.column)
             if isinstance(cell, dict):
                 return cell
-            text = self.label(values, column)
             name = column.name or variable_name(column.column)
+            multi = name in fields and fields[name].kind == "multi"
+            if multi and isinstance(cell, list):
+                raw[name] = [cell_text(one) for one in cell]
+                continue
+            text = self.label(values, column)
             if name in fields:
-                multi = fields[name].kind == "multi"
                 raw[name] = text.split(self.columns.separator) if multi and text else text
             elif column.name and column.name not in [v.name for v in kind.variables]:
                 raise FieldErrors({column.column: f"{column.name!r} is none of: {', '.join(fields)}"})
@@ -211,18 +241,43 @@ class Gathered:
 
     columns: JudgmentColumns
     labels: dict[str, Counter[str]] = field(default_factory=dict)
+    #: How often each label is a correct one.
+    gold: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, variable: str, label: str) -> None:
-        found = self.labels.setdefault(variable, Counter())
+        """A label that a rater gave."""
+        self._count(self.labels, variable, label)
+
+    def add_gold(self, variable: str, label: str) -> None:
+        """A label that is the correct one; one that nobody gave counts as one of the labels."""
+        self._count(self.gold, variable, label)
+
+    def _count(self, counts: dict[str, Counter[str]], variable: str, label: str) -> None:
+        found = counts.setdefault(variable, Counter())
         if label in found or len(found) <= MOST_LABELS:
             found[label] += 1
+
+    def counted(self) -> dict[str, Counter[str]]:
+        """The labels of each variable: how often they were given or, if never, how often they are correct.
+
+        Variables are in the order of their columns, each followed by those of its values set aside.
+        """
+        names = [column.name for column in self.columns.values]
+        asides = [*self.columns.aside.values()]
+        order = [name for own in names for name in (own, *(f"{own}_{aside}" for aside in asides))]
+        found = {}
+        for name in dict.fromkeys([*order, *self.labels, *self.gold]):
+            given, correct = self.labels.get(name, Counter()), self.gold.get(name, Counter())
+            if given or correct:
+                found[name] = given + Counter({k: n for k, n in correct.items() if k not in given})
+        return found
 
     def one_name(self) -> dict[str, dict[str, str]]:
         """For each variable, maps each spelling found to the label that it is read as; free text stays unchanged."""
         declared = {column.name: column.labels for column in self.columns.values}
         return {
             name: self.columns.spelling.one_name(counts, declared=declared.get(name, ()))
-            for name, counts in self.labels.items()
+            for name, counts in self.counted().items()
             if len(counts) <= MOST_LABELS
         }
 
@@ -230,26 +285,33 @@ class Gathered:
         """Remarks on the labels as read, with counts. Numbers get none, since they can't be spelled in two ways."""
         found = []
         levels = {column.name: column.level for column in self.columns.values}
-        for name, counts in self.labels.items():
-            if levels.get(name) in ("interval", "ratio") or len(counts) > MOST_LABELS:
+        declared = {column.name for column in self.columns.values if column.labels or column.listed}
+        for name, counts in self.counted().items():
+            if len(counts) > MOST_LABELS:
                 continue
-            read: Counter[str] = Counter()
-            for label, count in counts.items():
-                read[one_name.get(name, {}).get(label, label)] += count
-            found += remarks(name, read)
+            names = one_name.get(name, {})
+            if levels.get(name) not in ("interval", "ratio"):
+                read: Counter[str] = Counter()
+                for label, count in counts.items():
+                    read[names.get(label, label)] += count
+                found += remarks(name, read)
+            given = {names.get(label, label) for label in self.labels.get(name, ())}
+            only = dict.fromkeys(names.get(label, label) for label in self.gold.get(name, ()))
+            if name not in declared and (never := [label for label in only if label not in given]):
+                found.append(gold_note(name, never))
         return found
 
     def variables(self) -> list[JSON]:
         """The declarations for ``external_labels``; a variable without any label is left out, unless all are. Raises
         ``FieldErrors`` if ordinal labels that aren't numbers have no declared order.
         """
-        if not self.labels:
+        if not self.counted():
             return [{"name": column.name} for column in self.columns.values]
         declared = {column.name: column for column in self.columns.values}
         asides = {f"{c.name}_{name}" for c in self.columns.values for name in self.columns.aside.values()}
         one_name = self.one_name()
         variables: list[JSON] = []
-        for name, found in self.labels.items():
+        for name, found in self.counted().items():
             column = declared.get(name)
             if name in asides and set(found) == {"no"}:
                 continue

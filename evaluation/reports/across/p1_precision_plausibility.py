@@ -110,7 +110,7 @@ def plausibility_by_key(contexts: list[Context]) -> dict[Key, float]:
     for ctx in contexts:
         named = instance_keys(ctx)
         table = ctx.data.table("plausibility")
-        ratings = table.ratings.people()
+        ratings = ctx.of_raters(table.ratings)
         score = [SCORES[label] for label in ratings.labels]
         instance, system = table.units.instance.values(""), table.units.system.values("")
         for unit, value in zip(ratings.unit.tolist(), ratings.value.tolist(), strict=True):

@@ -66,6 +66,13 @@ def _lines(content: Mapping[str, Any]) -> Iterator[list[Any]]:
         for block in section["blocks"]:
             if block["kind"] == "table":
                 yield from _table(section["id"], block, same)
+                place = [section["id"], block["number"], block["id"], block["title"]]
+                for note in block["notes"]:
+                    yield [*place, "", "note", "", "", note, *[""] * 11]
+        for note in section["notes"]:
+            yield [section["id"], "", "", "", "", "note", "", "", note, *[""] * 11]
+    for warning in content["warnings"]:
+        yield ["warnings", "", "", "", "", "", "", "", warning, *[""] * 11]
 
 
 def _table(section: str, table: Mapping[str, Any], same: list[str]) -> Iterator[list[Any]]:

@@ -66,18 +66,19 @@ def agreement(ctx: Context) -> Section:
         blocks=blocks,
         notes=[
             "Cohen’s κ is computed for every pair of raters over the items that both judged, then averaged over "
-            f"the pairs that share at least {ctx.choices.min_overlap}. Krippendorff’s α, Fleiss’ κ, Gwet’s AC1 and "
-            "percent agreement leave simulators out.",
+            f"the pairs that share at least {ctx.choices.min_overlap}. {_whose(ctx)}",
             *([] if ctx.named else [NOT_NAMED]),
         ],
     )
 
 
-def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
+def _whose(ctx: Context) -> str:
     if ctx.only_simulators:
-        return (
-            f"Only simulators have judged “{variable.title}”: there is no agreement among people to report."
-        )
+        return "Only simulators have judged, so all statistics are about their agreement with each other."
+    return "Krippendorff’s α, Fleiss’ κ, Gwet’s AC1 and percent agreement leave simulators out."
+
+
+def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
     if not found.human_human.defined and not found.alpha.defined:
         return f"On “{variable.title}”, agreement among {ctx.people} can’t be computed: {found.alpha.reason}."
     parts = [f"Cohen’s κ is {estimate(found.human_human)}"]

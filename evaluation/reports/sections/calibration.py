@@ -23,8 +23,8 @@ LABELS = 8
 
 @section(order=90, title="Comparing simulators with people")
 def calibration(ctx: Context) -> Section | None:
-    """One row for each simulator with its prompt; then its labels against the majority of people, and the items that differ."""
-    if not ctx.simulators:
+    """Nothing if people haven't judged. One row for each simulator with its prompt; then its labels against the majority of people, and the items that differ."""
+    if not ctx.simulators or ctx.only_simulators:
         return None
     found = ctx.agreement(ctx.headline.name)
     tests = {test.simulator: test for test in found.alternative}

@@ -54,11 +54,13 @@ def _redundancy(ctx: Context) -> str:
     human = ~judgments.raters.is_simulator[judgments.rater]
     per_item = np.bincount(judgments.item[human], minlength=len(judgments.items))[judgments.in_play]
     if not per_item.size or not per_item.any():
-        return f"No item was judged by {ctx.people}."
+        return f"No item was judged by {'people' if ctx.only_simulators else ctx.people}."
     low, high, k = int(per_item.min()), int(per_item.max()), ctx.study.redundancy
     short = int((per_item < k).sum())
     each = f"{low}" if low == high else f"{low} to {high}"
-    who = "person" if low == high == 1 and ctx.people == "people" else ctx.people
+    who = ctx.people
+    if low == high == 1:
+        who = {"people": "person", "imported raters": "imported rater"}.get(who, who.removesuffix("s"))
     text = f"Each item was judged by {each} {who}; the study asks for {k}."
     return f"{text} {count(short, 'item has', 'items have')} fewer." if short else text
 

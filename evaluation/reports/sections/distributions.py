@@ -26,7 +26,7 @@ def distributions(ctx: Context) -> Section | None:
     blocks, prose = [], []
     for variable in ctx.data.variables:
         whole = ctx.ratings(variable.name)
-        ratings = whole if ctx.only_simulators else whole.people()
+        ratings = ctx.of_raters(whole)
         found = unit_distributions(ratings)
         if not (found.ratings > 1).any():
             continue

@@ -24,7 +24,7 @@ def means(ctx: Context) -> Section | None:
     tables, prose = [], []
     for variable in ctx.data.variables:
         whole = ctx.ratings(variable.name).without_abstain()
-        ratings = whole if ctx.only_simulators else whole.people()
+        ratings = ctx.of_raters(whole)
         if variable.level == "nominal" or not len(ratings):
             continue
         tables.append(_table(ctx, variable, ratings))

@@ -54,6 +54,8 @@ def _sentence(ctx: Context, found: Conduct) -> str:
         item.append(f"was paid {money(ctx.study.pay_per_item)} {ctx.study.currency}")
     if item:
         said += f". An item {listed(item)}"
+    if ctx.only_simulators:
+        return f"{said}. Only simulators judged items."
     return f"{said}. Krippendorff’s α of “{ctx.headline.title}” is {estimate(agreed)}."
 
 

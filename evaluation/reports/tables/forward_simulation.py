@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annotator.hit_types.base import NEITHER, REFUSAL
 from evaluation.agreement import Aggregated, holm
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
@@ -86,12 +85,9 @@ class _Units:
 
 def _units(ctx: Context) -> _Units:
     units = ctx.data.table(ctx.headline.name).units
-    real = np.asarray(units.output.values(""), dtype=object)
-    if ctx.choices.refusals == "left_out":
-        real = np.where(np.isin(real.astype(str), (REFUSAL, NEITHER)), "", real)
     condition = np.asarray(units.condition.values(""), dtype=object)
     return _Units(
-        real=real,
+        real=np.asarray(units.output.values(""), dtype=object),
         instance=np.asarray(units.instance.values(""), dtype=object),
         condition=np.where(condition == "", UNNAMED, condition),
         system=np.asarray(units.system.values(""), dtype=object),
@@ -123,6 +119,7 @@ def _accuracy(
         units.instance[rows].tolist(),
         units.condition[rows].tolist(),
         control=CONTROL,
+        refusals_left_out=ctx.choices.refusals == "left_out",
         **ctx.resampling,
     )
 

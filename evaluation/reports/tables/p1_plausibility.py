@@ -19,7 +19,7 @@ SCORES = {"no": 0.0, "moderate": 0.5, "yes": 1.0}
 def p1_plausibility(ctx: Context) -> Section | None:
     """Mean plausibility by system (yes 1, moderate 0.5, no 0), and the correlation between two annotators."""
     table = ctx.data.table("plausibility")
-    ratings = table.ratings.people()
+    ratings = ctx.of_raters(table.ratings)
     if not len(ratings):
         return None
     scores = np.array([SCORES[label] for label in ratings.labels])[ratings.value]
@@ -85,7 +85,7 @@ def ceiling_of(ctx: Context) -> Correlation:
 
     def make() -> Correlation:
         table = ctx.data.table("plausibility")
-        ratings = table.ratings.people()
+        ratings = ctx.of_raters(table.ratings)
         scores = np.array([SCORES[label] for label in ratings.labels])[ratings.value]
         system = np.asarray(table.units.system.values("not known"), dtype=object)[ratings.unit]
         instance = np.asarray(table.units.instance.values(""), dtype=object)[ratings.unit]

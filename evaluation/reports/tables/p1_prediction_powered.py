@@ -24,6 +24,8 @@ from evaluation.reports.words import estimate, number
 @section(order=95, title="Prediction-powered estimates", measure="simulatability")
 def p1_prediction_powered(ctx: Context) -> Section | None:
     """For each simulator that overlaps with people: people alone, people helped by it, and the effective sample size."""
+    if ctx.only_simulators:
+        return None
     rule, variable = rule_of(ctx), ctx.headline.name
     names = [name for name in ctx.simulators if rule != f"single:{name}"]
     (people,) = ctx.follow_ups(variable, rule)

@@ -12,7 +12,7 @@ from evaluation.reports.words import estimate, listed
 @section(order=30, title="P1 Table 3: simulators as proxies of people", measure="simulatability")
 def p1_table3(ctx: Context) -> Section | None:
     """Mean Cohen's kappa of people with people and of people with each simulator, by label set."""
-    if not ctx.simulators:
+    if not ctx.simulators or ctx.only_simulators:
         return None
     variable = ctx.headline
     sets = ["all", "statements"] if variable.abstain else ["all"]

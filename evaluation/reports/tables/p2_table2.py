@@ -27,6 +27,8 @@ def p2_table2(ctx: Context) -> Section | None:
     ratings = presence(ctx)
     if not len(ratings):
         return None
+    if ctx.only_simulators:
+        ratings = replace(ratings, simulators=frozenset())
     found = summarize(
         ratings,
         min_overlap=ctx.choices.min_overlap,
@@ -36,7 +38,7 @@ def p2_table2(ctx: Context) -> Section | None:
     given = np.bincount(ratings.rater, minlength=len(ratings.raters))
     people = [name for name in ratings.raters if name not in ratings.simulators]
     people = sorted(people, key=lambda name: (-given[ratings.raters.index(name)], name))[:MOST]
-    names = [*sorted(people), *ctx.simulators]
+    names = [*sorted(people), *found.simulators]
     between = [f"{name} {estimate(kappa.mean[name])}" for name in found.simulators]
     text = f"Mean κ between two of the {ctx.people} is {estimate(kappa.mean['people'])}"
     text += f", between {ctx.people} and simulators: {listed(between)}." if between else "."

@@ -61,7 +61,7 @@ def _rows(one: _Property) -> list[PropertyRow]:
     found = one.ctx.data.table(one.name)
     names = found.ratings.units
     rows = property_table(
-        {one.name: found.ratings.people()},
+        {one.name: one.ctx.of_raters(found.ratings)},
         dict(zip(names, found.units.system.values("not known"), strict=True)),
         dict(zip(names, found.units.instance.values(""), strict=True)),
         **one.ctx.resampling,

@@ -33,7 +33,7 @@ def p3_table18(ctx: Context) -> Section | None:
                 head=["Answer"],
                 columns=[*(TableColumn(system) for system in systems), TableColumn("All")],
                 rows=rows,
-                notes=["Nominal α over people; intervals draw instances."],
+                notes=[f"Nominal α over {ctx.people}; intervals draw instances."],
             )
         ],
     )

@@ -37,6 +37,31 @@ def test_material_is_previewed_before_it_is_imported(researcher_client: Client, 
     assert "The uploaded file has expired" in again.content.decode()
 
 
+def test_own_columns_of_material_are_kept_as_attributes(researcher_client: Client, study: Study) -> None:
+    text = "Input.question,explanation,answer,follow_up,domain,nll\nOwls?,Birds.,no,Ducks?,birds,1\n"
+    html = researcher_client.post(
+        f"{ROOT}{study.pk}/import/", {"file": upload(text, "hits.csv")}
+    ).content.decode()
+    assert "Unused columns: <code>domain</code>, <code>nll</code>" in html
+    data = sent_form(html) | {"attributes": ["domain"]}
+    html = researcher_client.post(f"{ROOT}{study.pk}/import/", data | {"look": "1"}).content.decode()
+    assert "Unused columns: <code>nll</code>" in html
+    researcher_client.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"})
+    assert Item.objects.get().attributes == {"domain": "birds"}
+
+
+def test_spellings_of_labels_are_recoded(researcher_client: Client, researcher: User) -> None:
+    study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
+    address = f"{ROOT}{study.pk}/import-judgments/"
+    text = "item,rater,value\nq,a,1.0\nq,b,0.0\n"
+    html = researcher_client.post(address, {"file": upload(text, "j.csv")}).content.decode()
+    data = sent_form(html) | {"item": ["item"], "values": ["value"], "rater": "rater"}
+    html = researcher_client.post(address, data | {"recode": "yes", "look": "1"}).content.decode()
+    assert "Expected OLD=NEW" in html
+    researcher_client.post(address, data | {"recode": "1=yes, 0=no", "import": "1"})
+    assert sorted(j.response["value"] for j in Judgment.objects.all()) == ["no", "yes"]
+
+
 def test_every_fault_is_listed_with_its_line(researcher_client: Client, study: Study) -> None:
     rows = [ROW, ROW | {"answer": NASTY, "key": "b"}, ROW | {"question": "", "key": "c"}]
     text = "\n".join(map(json.dumps, rows))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -188,3 +190,64 @@ def test_invalid_columns_are_refused(api: APIClient, study: Study, columns: str)
         assert reply.status_code == 400, reply.content
         reply.json()
     assert not Judgment.objects.exists()
+
+
+EXAMPLE = """\
+Input.id,Input.question,Input.document,Input.domain,WorkerId,WorkTimeInSeconds,native_language,Answer.quality,Answer.right
+i1,q?,d1,law,w1,12,en,good,1
+i1,q?,d1,law,w2,13,de,0,1
+i2,r?,d1,art,w1,3,en,-9.0,
+i2,r?,d1,art,w2,3,de,NA,
+i2,r?,d1,art,gpt-x,3,,-1,
+"""
+
+
+def test_the_columns_of_the_documentation_can_be_sent_as_they_are(api: APIClient, researcher: User) -> None:
+    study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
+    text = (Path(__file__).parents[3] / "docs/import.md").read_text()
+    found = re.search(r"```json\n(\{.*?\})\n```", text, re.DOTALL)
+    assert found
+    reply = api.post(
+        "/api/v1/studies/labels/judgments/import/", {"file": upload(EXAMPLE, "j.csv"), "columns": found[1]}
+    )
+    assert reply.status_code == 201, reply.data
+    assert [v["name"] for v in reply.data["variables"]] == ["quality", "quality_needs_more_info"]
+    assert study.items.get(key="i1").attributes == {"Input.domain": "law"}
+    assert study.items.get(key="i1").gold == {"quality": "1"}
+    assert study.judgments.get(rater__kind="simulator").response["quality"] == "-1"
+    assert study.judgments.get(item__key="i2", rater__name="w1").response == {
+        "quality_needs_more_info": "yes"
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "wrong"),
+    [
+        ({"item": "u", "rater": "r", "values": [{"column": "v"}], "clusters": "d"}, "clusters"),
+        ({"item": "u", "rater": "r", "values": [{"column": "v", "levels": "ordinal"}]}, "levels"),
+        ({"item": "u", "counts": ["v"], "missing": ["NA"]}, "missing"),
+        ({"item": "u", "counts": ["v"], "rater_attributes": ["r"]}, "rater_attributes"),
+    ],
+)
+def test_misspelled_and_idle_options_are_refused(
+    api: APIClient, researcher: User, columns: dict[str, Any], wrong: str
+) -> None:
+    """Left out in silence, they would change figures: intervals without clusters, another level."""
+    study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
+    address = f"/api/v1/studies/labels/judgments/import/?columns={json.dumps(columns)}"
+    reply = api.post(address, "u,r,v,d\nx,a,1,d\n", content_type="text/csv")
+    assert reply.status_code == 400
+    assert wrong in json.dumps(reply.json())
+
+
+def test_own_columns_of_material_are_kept_as_attributes(api: APIClient, study: Study) -> None:
+    row = json.dumps(ROW | {"domain": "birds"})
+    reply = api.post(MATERIAL, {"file": upload(row), "attributes": '["domain"]'})
+    assert (reply.status_code, reply.data["ignored"]) == (201, [])
+    assert Item.objects.get().attributes == {"domain": "birds"}
+    row = json.dumps(ROW | {"domain": "owls", "key": "b"})
+    reply = api.post(f'{MATERIAL}?attributes=["domain"]', row, content_type="application/x-ndjson")
+    assert reply.status_code == 201, reply.data
+    assert Item.objects.get(key="b").attributes == {"domain": "owls"}
+    for wrong in ("domain", '{"domain": 1}', "[1]"):
+        assert api.post(MATERIAL, {"file": upload(row), "attributes": wrong}).status_code == 400

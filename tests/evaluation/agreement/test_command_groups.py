@@ -273,3 +273,21 @@ def test_many_pairs_are_written_piece_by_piece(monkeypatch):
     pieces = list(output.json_pieces(summary, {"seed": 0}))
     assert len(pieces) > 3 * 28 / 3
     assert json.loads("".join(pieces)) == whole | {"seed": 0}
+
+
+def test_a_group_does_not_count_the_units_of_other_groups_as_left_out():
+    rows = [
+        ("a", "u", "x"),
+        ("b", "u", "x"),
+        ("a", "v", "y"),
+        ("b", "v", "x"),
+        ("a", "w", "y"),
+        ("b", "w", "y"),
+    ]
+    ratings = Ratings.from_rows(rows, cluster_of={"u": "1", "v": "1", "w": "2"})
+    easy, hard = by_group(ratings, ["easy", "hard"], np.array([0, 0, 0, 0, 1, 1], dtype=np.int32))
+    assert [easy.statistics[name].left_out for name in ("percent_agreement", "gwet_ac1")] == [{}, {}]
+    assert (easy.statistics["percent_agreement"].n, hard.statistics["percent_agreement"].n) == (2, 1)
+    assert easy.statistics["krippendorff_alpha"].value == krippendorff_alpha(
+        Ratings.from_rows(rows[:4])
+    ).value  # fmt: skip

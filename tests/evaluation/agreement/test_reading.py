@@ -247,6 +247,87 @@ def test_units_of_one_name_in_two_forms_are_one():
     assert table.units == ("caf\u00e9",)
 
 
+RIGHT = "who,what,says,right\na,1,no,yes\nb,1,yes,yes\na,2,no,{0}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        (RIGHT.format("Yes"), {"order": ["no", "yes"]}, "line 4, column 'right': 'Yes'; expected one of the order"),
+        ("who,what,says,right\na,1,1,1\na,2,2,x\n", {"level": "interval"}, "line 3, column 'right': 'x'; expected a number"),
+        ("who,what,says,right\na,1,1,1\na,2,2,x\n", {"level": "ordinal"}, "line 3, column 'right': 'x'; expected a number"),
+        ("who,what,says,right\na,1,1,1\na,2,2,-1\n", {"level": "ratio"}, "column 'right': '-1'; expected a number, 0 or more"),
+    ],
+)  # fmt: skip
+def test_a_correct_label_that_is_none_of_the_labels_is_an_error(text, more, message):
+    assert message in refused(text, gold="right", **more)
+
+
+def test_correct_labels_that_nobody_gave_are_mentioned():
+    found = read(RIGHT.format("Yes"), gold="right")
+    assert found.ratings.labels == ("Yes", "no", "yes")
+    assert found.notes == (
+        "says: 'Yes' (1) and 'yes' (1) differ in case or form only; --fold-case reads them as one",
+        "right: nobody gave 'Yes'; as a correct label it counts as one of the labels, on which AC1 depends",
+    )
+    assert read(RIGHT.format("no"), gold="right").notes == ()
+    assert read(RIGHT.format("no"), gold="right", order=["no", "yes", "maybe"]).notes == ()
+
+
+def test_invisible_characters_at_the_ends_of_cells_and_headings_are_dropped():
+    text = "who\u200b,what,says\na,1,yes\nb\ufeff,1,yes\u200b\nb,2,\u00ad\n"
+    found = read(text)
+    assert (found.ratings.raters, found.ratings.labels, found.blank) == (("a", "b"), ("yes",), 1)
+
+
+def test_labels_that_differ_within_in_what_nobody_sees_get_a_remark():
+    text = "who,what,says\na,1,very  good\nb,1,very good\nc,1,very good\na,2,so\u200bso\nb,2,soso\n"
+    found = read(text)
+    assert {note.split(" differ ")[0] for note in found.notes} == {
+        "says: 'very good' (2) and 'very  good' (1)",
+        "says: 'soso' (1) and 'so\\u200bso' (1)",
+    }
+    assert read(text, spelling=Spelling(fold_case=True)).ratings.labels == ("soso", "very good")
+
+
+def test_labels_that_look_like_one_number_get_a_remark():
+    text = 'who,what,says\na,1,2.5\nb,1,"2,5"\na,2,1000\nb,2,1 000\na,3,1\nb,3,\uff11\nc,3,one\n'
+    notes = [note for note in read(text).notes if "number" in note]
+    assert sorted(notes, reverse=True) == [
+        "says: '2.5' (1) and '2,5' (1) may be one number; --recode 2,5=2.5 reads them as one",
+        "says: '1000' (1) and '1 000' (1) may be one number; --recode '1 000=1000' reads them as one",
+        "says: '1' (1) and '\uff11' (1) may be one number; --recode '\uff11=1' reads them as one",
+    ]
+    message = refused('who,what,says\na,1,"2,5"\n', level="interval")
+    assert "'2,5'; expected a number with a decimal point" in message
+
+
+@pytest.mark.parametrize("word", ["-", "?", "#DIV/0!", "k.A.", "keine Angabe", "manquant", "\u6b20\u640d"])
+def test_words_for_missing_of_other_programs_and_languages_get_a_remark(word):
+    [note] = read(f"who,what,says\na,1,yes\nb,1,{word}\n").notes
+    assert f"{word!r} (1) is kept as a label; --missing" in note
+
+
+def test_missing_and_recoded_labels_are_found_however_their_numbers_are_written():
+    text = "who,what,says\na,1,-9.0\nb,1,1.0\na,2,yes\n"
+    found = read(text, spelling=Spelling(missing=["-9"], recode={"1": "yes"}))
+    assert (found.ratings.labels, found.blank) == (("yes",), 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"who": "a", "what": "1", "says": NaN}', "NaN is not JSON; write null"),
+        ('{"who": "a", "what": "1", "says": "x", "says": "y"}', "the key 'says' occurs twice"),
+        ('{"who": "a", "what": "1", "says": "\\ud800"}', "lone surrogate"),
+        ('{"who": "a", "what": "1", "says": ["x"]}', "column 'says': expected text, a number"),
+        ('[{"who": "a", "what": "1", "says": "x"}]', "is a JSON list; expected one JSON object per line"),
+    ],
+)
+def test_json_is_read_as_strictly_as_in_imports(line, message):
+    assert message in refused(line, name="r.jsonl")
+
+
 def test_errors_about_labels_say_what_to_do():
     text = "who,what,says\na,1,NA\nb,1,2\n"
     assert "'NA'; expected a number; --missing NA reads it as no answer" in refused(text, level="interval")
@@ -303,7 +384,7 @@ def test_numbers_and_blanks_of_parquet_and_json():
         found = read(content, name=name)
         assert (found.ratings.raters, found.ratings.labels, found.blank) == (("1", "2"), ("1", "3"), 1)
     assert "r.jsonl: there is no column 'who'" in refused(b'{"a": 1}', name="r.jsonl")
-    assert "r.jsonl, line 2: not JSON" in refused(b'{"who": 1}\n{', name="r.jsonl")
+    assert "r.jsonl, line 2: is not JSON" in refused(b'{"who": 1}\n{', name="r.jsonl")
     assert "r.csv is a PDF; expected plain text" in refused(b"%PDF-1.7")
 
 

@@ -36,6 +36,15 @@ def test_by_hand():
     assert (difference.value, difference.n) == (0.5, 2)
 
 
+def test_refusals_are_left_out_and_counted_as_such_if_chosen():
+    found = forward_accuracy(*columns(ROWS), refusals_left_out=True)
+    assert (found.accuracy["map"].value, found.accuracy["map"].n) == (1.0, 2)
+    assert found.accuracy["map"].left_out == {
+        "real output not known": 1,
+        "refused or answered with neither answer": 1,
+    }
+
+
 def test_order_of_rows_does_not_matter():
     one = forward_accuracy(*columns(ROWS), control="none", rng=np.random.default_rng(3), replicates=50)
     two = forward_accuracy(*columns(ROWS[::-1]), control="none", rng=np.random.default_rng(3), replicates=50)

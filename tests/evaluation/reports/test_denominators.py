@@ -69,6 +69,30 @@ def test_a_report_on_simulators_alone_says_so():
     assert [row["head"] for row in table_of(content, "data-raters")["rows"]] == [["gpt-4"]]
 
 
+def test_agreement_in_a_study_of_simulators_alone_is_theirs():
+    study = make_study()
+    for name, answers in (("gpt-4", "yyyynnnnyynn"), ("llama", "yyynnnnnyynn")):
+        rater = make_rater(name, kind="simulator", source="simulator")
+        for number, answer in enumerate(answers):
+            found = study.items.filter(key=f"k{number}").first()
+            item = found or make_item(study, key=f"k{number}", instance=f"x{number}")
+            make_judgment(item, rater, "yes" if answer == "y" else "no")
+    content = computed(study).content
+    sections = {section["id"]: section for section in content["sections"]}
+    assert sections["agreement"]["prose"][0].startswith(
+        "On “Simulated answer”, among simulators, Cohen’s κ is 0.833"
+    )
+    cells = {
+        row: cell
+        for (row, column), cell in cells_of(content, "agreement-simulation").items()
+        if column.endswith("Value")
+    }
+    assert cells["Cohen’s κ, simulators with each other"]["value"] == pytest.approx(5 / 6)
+    assert cells["Krippendorff’s α, simulators"]["n"] == 24
+    assert not {"calibration", "p1-table-3", "prediction-powered"} & set(sections)
+    assert sections["conduct"]["prose"][0].endswith("Only simulators judged items.")
+
+
 def each_judges_other_systems():
     """ann judges robot-a, bob robot-b, on the same two instances; two follow-ups an explanation."""
     study = make_study()

@@ -69,6 +69,13 @@ def test_csv_keeps_every_digit_and_the_reason():
     assert (second["value"], second["reason"]) == ("", "plain")
 
 
+def test_csv_has_the_notes_and_warnings_too():
+    rows = list(csv.DictReader(io.StringIO(export(document("plain"), {}, "csv"))))
+    notes = [(row["section"], row["table"] != "", row["text"]) for row in rows if row["row"] == "note"]
+    assert notes == [("s", True, "plain"), ("s", False, "plain")]
+    assert [row["text"] for row in rows if row["section"] == "warnings"] == ["plain"]
+
+
 @pytest.mark.parametrize("text", NASTY)
 def test_json_is_the_content(text):
     content = document(text)

@@ -73,6 +73,9 @@ def test_accuracy_by_condition_by_hand(study: Study) -> None:
     left = cells_of(computed(study, refusals="left_out").content, "forward-simulation")
     assert left["People explanation", "One label per item"]["value"] == 1.0
     assert left["People explanation", "Single predictions"]["value"] == pytest.approx(5 / 6)
+    assert left["People explanation", "Single predictions"]["left_out"] == {
+        "refused or answered with neither answer": 3
+    }
 
 
 def test_a_simulator_is_shown_beside_people(study: Study) -> None:

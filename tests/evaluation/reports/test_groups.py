@@ -23,7 +23,7 @@ from tests.evaluation.reports.paper_studies import (
     p3_utility_study,
 )
 from tests.evaluation.reports.studies import cells_of, computed, small_study, table_of
-from tests.factories import make_study
+from tests.factories import make_item, make_judgment, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -285,7 +285,7 @@ def test_soft_labels_and_entropy_of_each_unit() -> None:
 
 
 def test_an_unknown_attribute_is_refused_with_a_list_of_the_known_ones(study: Study) -> None:
-    with pytest.raises(ValueError, match=r"the attributes are 'condition', 'kind', .*'rater:age'"):
+    with pytest.raises(ValueError, match="the attributes are 'kind', 'dataset', 'rater:age'"):
         computed(study, by="colour")
     with pytest.raises(ValueError, match="no 'kind' is 'soft'; there are 'easy', 'hard'"):
         computed(study, only="kind=soft")
@@ -349,3 +349,34 @@ def test_raters_without_names_have_no_statistics_of_pairs_or_of_single_raters() 
     assert any("names no raters" in note for note in notes)
     with pytest.raises(ValueError, match="choose another rule than per_rater"):
         computed(study, rule="per_rater")
+
+
+def test_groups_without_people_or_with_other_raters_fill_the_rows_of_the_whole_study() -> None:
+    """People judge hard items, imported raters easy ones, a simulator all and odd ones alone."""
+    study = make_study()
+    gpt = make_rater("gpt", kind="simulator", source="simulator")
+    by_kind = {
+        "easy": [make_rater("ann", source="import:x"), make_rater("bob", source="import:x")],
+        "hard": [make_rater("cat"), make_rater("dan")],
+        "odd": [],
+    }
+    for kind, raters in by_kind.items():
+        for number in range(12):
+            item = make_item(
+                study, key=f"{kind}{number}", instance=f"{kind}{number}", attributes={"sort": kind}
+            )
+            for rater in [*raters, gpt]:
+                make_judgment(item, rater, "yes" if number % 3 else "no")
+    cells = cells_of(computed(study, by="sort", replicates=0).content, "agreement-simulation")
+    assert not {row for row, _ in cells if row.endswith(("α, people", "α, imported raters", "α, simulators"))}
+    alpha = {
+        column: cell["value"]
+        for (row, column), cell in cells.items()
+        if row == "Krippendorff’s α, people and imported raters"
+    }
+    assert {column: alpha[column] for column in alpha if "All labels Value" in column} == {
+        "All labels Value": 1.0,
+        "sort easy · All labels Value": 1.0,
+        "sort hard · All labels Value": 1.0,
+        "sort odd · All labels Value": None,
+    }

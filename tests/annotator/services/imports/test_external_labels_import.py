@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from annotator.models import Study, User
+from annotator.models import Rater, Study, User
+from annotator.services.exports import judgments_export
 from annotator.services.imports.judgments_import import JudgmentColumns
 from annotator.services.imports.value_columns import ValueColumn
 from annotator.services.study import study_create
@@ -59,8 +61,63 @@ def test_a_batch_file_without_worker_names_is_imported(elsewhere: Study) -> None
     assert item.payload["text"] == "question: Owls?"
     assert [(v["name"], v["level"], v["labels"], v["units"]) for v in item.payload["variables"]] == [
         ("acceptable", "nominal", ["no", "yes"], ["1", "2"]),
-        ("grammar_needs_more_info", "nominal", ["no", "yes"], []),
         ("grammar", "ordinal", ["-1", "0", "1"], []),
+        ("grammar_needs_more_info", "nominal", ["no", "yes"], []),
+    ]
+
+
+def test_variables_are_in_the_order_of_their_columns_whatever_the_first_rows_contain(
+    elsewhere: Study,
+) -> None:
+    """The first variable is the study's headline, which a value set aside must not become."""
+    text = "q,r,good,clear\nq1,a,-9,\nq1,b,1,2\n"
+    columns = JudgmentColumns("q", (ValueColumn("good"), ValueColumn("clear")), "r", aside={"-9": "unsure"})
+    result = put(elsewhere, text, columns)
+    assert [v["name"] for v in result.variables] == ["good", "good_unsure", "clear"]
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_a_value_set_aside_is_found_however_its_number_is_written(elsewhere: Study, level: str) -> None:
+    text = "q,r,v\nq1,a,-9.0\nq1,b,1.0\nq2,a,2.0\n"  # pandas, in a column with blank cells
+    put(elsewhere, text, JudgmentColumns("q", (ValueColumn("v", level=level),), "r", aside={"-9": "unsure"}))
+    assert [response for _, _, response in ratings(elsewhere)] == [
+        {"v_unsure": "yes"},
+        {"v": "1", "v_unsure": "no"},
+        {"v": "2", "v_unsure": "no"},
+    ]
+
+
+def test_missing_labels_and_recoded_ones_are_found_however_their_numbers_are_written(
+    elsewhere: Study,
+) -> None:
+    text = "q,r,v\nq1,a,-9.0\nq1,b,1.0\n"
+    columns = JudgmentColumns("q", (ValueColumn("v"),), "r", missing=("-9",), recode={"1": "yes"})
+    put(elsewhere, text, columns)
+    assert [response for _, _, response in ratings(elsewhere)] == [{}, {"v": "yes"}]
+
+
+def test_lists_in_json_name_units_and_nothing_else(elsewhere: Study) -> None:
+    text = '{"q": "q1", "r": "a", "v": ["1", 3], "w": "x"}\n{"q": "q1", "r": "b", "v": [], "w": "x"}\n'
+    columns = JudgmentColumns("q", (ValueColumn("v", listed=("1", "2", "3")), ValueColumn("w")), "r")
+    put(elsewhere, text, columns, "j.jsonl")
+    assert [(r["v.1"], r["v.2"], r["v.3"]) for _, _, r in ratings(elsewhere)] == [
+        ("yes", "no", "yes"),
+        ("no", "no", "no"),
+    ]
+
+
+def test_a_list_is_no_label(elsewhere: Study) -> None:
+    text = '{"q": "q1", "r": "a", "v": ["yes"]}\n{"q": "q1", "r": "b", "v": "no"}\n'
+    [fault] = refused(elsewhere, text, JudgmentColumns("q", (ValueColumn("v"),), "r"), "j.jsonl")
+    assert fault.endswith("expected one label: text, a number, true or false")
+
+
+def test_correct_labels_that_nobody_gave_are_mentioned(elsewhere: Study) -> None:
+    text = "q,r,v,right\nq1,a,yes,Yes\nq1,b,no,Yes\nq2,a,no,no\n"
+    result = put(elsewhere, text, JudgmentColumns("q", (ValueColumn("v", gold="right"),), "r"))
+    assert result.notes == [
+        "v: 'Yes' (2) and 'yes' (1) differ in case or form only; --fold-case reads them as one",
+        "v: nobody gave 'Yes'; as a correct label it counts as one of the labels, on which AC1 depends",
     ]
 
 
@@ -245,3 +302,31 @@ def test_spellings_of_one_label_are_reported_and_merged_on_request(
     # A second file is read by the study's own labels.
     assert put(folded, "u,r,v\n1,c,YES\n", columns).judgments == 1
     assert ratings(folded)[-1] == ("1", "c", {"v": "yes"})
+
+
+@pytest.mark.parametrize("form", ["judgments", "ratings"])
+def test_exported_labels_can_be_imported_again(elsewhere: Study, researcher: User, form: str) -> None:
+    """Numbers stay as they are; what a spreadsheet would run gets an apostrophe, which the import drops."""
+    labels = ["-1", "+", "=x", "@y", "1", "'tis", "-"]
+    text = "q,r,v\n" + "".join(f"q{n},-ann,{label}\n" for n, label in enumerate(labels))
+    put(elsewhere, text, JudgmentColumns("q", (ValueColumn("v"),), "r"))
+    exported = b"".join(judgments_export(study=elsewhere, form=form)).decode()
+    assert "'=x" in exported
+    again = study_create(by=researcher, hit_type="external_labels", slug="again", title="Again")
+    column = "response.v" if form == "judgments" else "value"
+    put(again, exported, JudgmentColumns("item", (ValueColumn(column, "v"),), "rater"))
+    assert ratings(again) == ratings(elsewhere)
+    assert {rater for _, rater, _ in ratings(again)} == {"-ann"}
+
+
+def test_a_simulator_that_no_rater_is_called_is_mentioned(elsewhere: Study) -> None:
+    """Misspelled, the model counts as a person."""
+    text = "q,r,v\nq1,gpt,yes\nq1,ann,no\n"
+    columns = JudgmentColumns("q", (ValueColumn("v"),), "r", simulators=frozenset({"gtp"}))
+    [note] = put(elsewhere, text, columns, dry_run=True).notes
+    assert note.startswith("simulators: no rater is called 'gtp'")
+    assert note.endswith("the file's raters are 'ann', 'gpt'")
+    assert put(elsewhere, text, replace(columns, simulators=frozenset({" gpt "}))).notes == []
+    assert [rater.name for rater in Rater.objects.filter(kind="simulator")] == ["gpt"]
+    # A later file of the same study may have judgments of other raters only.
+    assert put(elsewhere, "q,r,v\nq1,bob,no\n", replace(columns, simulators=frozenset({"gpt"}))).notes == []

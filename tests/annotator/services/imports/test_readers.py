@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -30,6 +31,19 @@ def test_csv_rows_carry_the_line_on_which_they_begin() -> None:
     assert faults == []
 
 
+def test_columns_without_a_name_are_ignored() -> None:
+    """R and pandas write the rows' numbers into one; spreadsheets leave delimiters at the ends of lines."""
+    expected = [(2, {"a": "1", "b": "2"})], []
+    assert read(b'"","a","b"\n"1",1,2\n', "x.csv") == expected
+    assert read(b"a,b,,\n1,2,,\n", "x.csv") == expected
+    assert read("\ufeffa\u200b, b\n1,2\n".encode(), "x.csv") == expected
+
+
+def test_a_json_list_is_refused_with_what_to_do() -> None:
+    _, faults = read(b'[{"a": 1}]\n', "x.jsonl")
+    assert "lines=True" in faults[0][1]
+
+
 def test_a_byte_order_mark_is_accepted() -> None:
     assert read(b"\xef\xbb\xbfa\n1\n", "x.csv") == ([(2, {"a": "1"})], [])
     assert read(b'\xef\xbb\xbf{"a": 1}\n', "x.jsonl") == ([(1, {"a": 1})], [])
@@ -46,7 +60,7 @@ def test_blank_lines_at_the_end_of_json_lines_are_ignored() -> None:
         ("x.csv", b"a,b\n1,2,3\n", 2, "expected 2 cells, got 3"),
         ("x.csv", b"a,b\n1,2\n\n4,5\n", 3, "is blank"),
         ("x.csv", b"a,a\n1,2\n", 1, "two columns"),
-        ("x.csv", b"a,,b\n1,2,3\n", 1, "column 2 has no name"),
+        ("x.csv", b",\n1,2\n", 1, "expected a header"),
         ("x.csv", b"a|b\n1|2\n", 1, "bars"),
         ("x.csv", b'a,b\n1,"open\n2,3\n', 2, "never ends"),
         ("x.csv", b'a,b\n1,"x"y\n', 2, "write it twice"),
@@ -215,6 +229,74 @@ def test_the_first_sheet_of_a_workbook_is_a_table() -> None:
         (2, {"key": "a", "n": "3", "share": "0.5", "ok": "true", "note": "own"}),
         (3, {"key": "b", "n": "", "share": "0.001", "ok": "false", "note": ""}),
     ]
+
+
+def changed_workbook(content: bytes, changes: dict[str, Callable[[str], str]]) -> bytes:
+    """The workbook with some of its files changed; missing ones are added."""
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
+        files = {name: book.read(name).decode() for name in book.namelist()}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as book:
+        for name in files | changes:
+            text = files.get(name, "")
+            book.writestr(name, changes[name](text) if name in changes else text)
+    return out.getvalue()
+
+
+STYLES = (
+    '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts>'
+    '<numFmt numFmtId="164" formatCode="yyyy-mm-dd hh:mm"/><numFmt numFmtId="165" formatCode="0.0 &quot;days&quot;"/>'
+    '<numFmt numFmtId="166" formatCode="[Red]0"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/>'
+    '<xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="9"/><xf numFmtId="166"/></cellXfs></styleSheet>'
+)
+
+
+def with_styles(content: bytes, *styles: int) -> bytes:
+    """The workbook with a style for each column of its second row."""
+
+    def styled(text: str) -> str:
+        for column, style in enumerate(styles):
+            place = f'r="{chr(65 + column)}2"'
+            text = text.replace(place, f'{place} s="{style}"')
+        return text
+
+    return changed_workbook(content, {"xl/worksheets/sheet1.xml": styled, "xl/styles.xml": lambda _: STYLES})
+
+
+def test_dates_of_a_workbook_are_read_as_dates() -> None:
+    content = with_styles(workbook([list("abcdef"), [45322, 45322.75, 2, 0.5, 3, 45322]]), 1, 2, 3, 4, 5, 0)
+    [(_, row)], faults = read(content, "x.xlsx")
+    assert faults == []
+    assert list(row.values()) == ["2024-01-31", "2024-01-31 18:00:00", "2", "0.5", "3", "45322"]
+
+
+def test_dates_of_a_workbook_that_count_from_1904() -> None:
+    content = with_styles(workbook([["a"], [43860]]), 1)
+    content = changed_workbook(
+        content,
+        {"xl/workbook.xml": lambda text: text.replace("<sheets>", '<workbookPr date1904="1"/><sheets>')},
+    )
+    assert read(content, "x.xlsx")[0] == [(2, {"a": "2024-01-31"})]
+
+
+def test_merged_cells_are_refused() -> None:
+    """Only the first of them has the value; the others would be read as blank."""
+    merge = '</sheetData><mergeCells count="1"><mergeCell ref="A2:A3"/></mergeCells>'
+    content = changed_workbook(
+        workbook([["a", "b"], ["yes", 1], [None, 2]]),
+        {"xl/worksheets/sheet1.xml": lambda text: text.replace("</sheetData>", merge)},
+    )
+    rows, [(_, fault)] = read(content, "x.xlsx")
+    assert rows == []
+    assert "has merged cells (A2:A3)" in fault
+
+
+def test_true_or_false_without_a_value_is_blank() -> None:
+    content = changed_workbook(
+        workbook([["a", "b"], [True, 1]]),
+        {"xl/worksheets/sheet1.xml": lambda text: text.replace('t="b"><v>1</v>', 't="b">')},
+    )
+    assert read(content, "x.xlsx")[0] == [(2, {"a": "", "b": "1"})]
 
 
 def test_a_blank_row_inside_a_sheet_is_reported_and_trailing_ones_ignored() -> None:
