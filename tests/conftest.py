@@ -90,6 +90,7 @@ def django_db_setup(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename = current_user"
         )
+    connection.close()
 
 
 @pytest.fixture

@@ -119,19 +119,15 @@ class SharedContext:
 
 
 @pytest.fixture(scope="session")
-def laptops(browser: Browser) -> Iterator[SharedContext]:
-    shared = SharedContext(context_make(browser, viewport=LAPTOP))
-    yield shared
-    shared.context.close()
+def laptops(browser: Browser) -> SharedContext:
+    return SharedContext(context_make(browser, viewport=LAPTOP))
 
 
 @pytest.fixture(scope="session")
-def phones(browser: Browser) -> Iterator[SharedContext]:
-    shared = SharedContext(
+def phones(browser: Browser) -> SharedContext:
+    return SharedContext(
         context_make(browser, viewport=PHONE, device_scale_factor=3, is_mobile=True, has_touch=True)
     )
-    yield shared
-    shared.context.close()
 
 
 @pytest.fixture
