@@ -59,6 +59,8 @@ settings.CACHES["default"].setdefault("OPTIONS", {}).update(socket_timeout=300, 
 settings.DATABASES["default"].setdefault("OPTIONS", {})["connect_timeout"] = 300
 # A fast hasher, because many tests log in. Tests of passwords set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# WhiteNoise otherwise lists all static files for each client of a test, which takes longer than most requests.
+settings.WHITENOISE_AUTOREFRESH = True
 emptying.install()
 
 
