@@ -1,9 +1,10 @@
 """The coverage of agreement's intervals over a grid of designs, on simulated studies with known truth.
 
-    python -m benchmarks.validation.agreement_grid [--runs 1000] [--seed 0] [--processes 2]
+    python -m benchmarks.validation.agreement_grid [--runs 2000] [--seed 0] [--processes 2] [--again]
 
 Each run draws a study (items, instances, raters, who judges what, prevalence, missing labels) and computes the agreement
 summary with its intervals, as the command does. The true value for these raters is computed from their label probabilities.
+Results are stored after each design; a run that was stopped goes on with the next one. ``--again`` starts anew.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from evaluation.agreement import summarize
 from evaluation.core.estimate import Estimate
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS, PANELS, KappaDesign, coverage_for_new_raters
 
-HERE = Path(__file__).parent
+TARGET = Path(__file__).parent / "agreement_grid.json"
 REPLICATES = 400
 STATISTICS = ("percent_agreement", "krippendorff_alpha", "gwet_ac1", "mean kappa", "weighted mean kappa")
 
@@ -85,50 +86,62 @@ def design_coverage(name: str, runs: int, seed: int, replicates: int = REPLICATE
     return found
 
 
+def panel_coverage(name: str, statistic: str, runs: int, seed: int) -> dict[str, float]:
+    """The shares of studies whose interval for these raters, and for new ones, includes the value of all raters."""
+    return {
+        whose: coverage_for_new_raters(
+            PANELS[name], statistic, new_raters=whose == "new", studies=runs, seed=seed
+        )
+        for whose in ("new", "these")
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=1_000)
+    parser.add_argument("--runs", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument(
-        "--only-new-raters", action="store_true", help="keep the results of the other designs"
-    )
+    parser.add_argument("--again", action="store_true", help="also the designs that have results")
     options = parser.parse_args()
+    asked = {"runs": options.runs, "seed": options.seed, "replicates": REPLICATES}
+    stored: dict[str, Any] = {}
+    if TARGET.exists() and not options.again:
+        stored = json.loads(TARGET.read_text("utf-8"))
+    if any(stored.get("about", {}).get(key) != value for key, value in asked.items()):
+        stored = {}
+    coverage, new_raters = stored.get("coverage", {}), stored.get("new raters", {})
     with ProcessPoolExecutor(options.processes) as pool:
-        jobs = {
-            name: pool.submit(design_coverage, name, options.runs, options.seed)
-            for name in ({} if options.only_new_raters else KAPPA_DESIGNS)
-        }
-        panels = {
-            f"{name}, {statistic}, {'new' if new else 'these'}": pool.submit(
-                coverage_for_new_raters,
-                panel,
-                statistic,
-                new_raters=new,
-                studies=options.runs,
-                seed=options.seed,
-            )
-            for name, panel in PANELS.items()
-            for statistic in ("krippendorff_alpha", "mean kappa")
-            for new in (True, False)
-        }
-        results: dict[str, Any] = {
-            "about": {
-                "runs": options.runs, "seed": options.seed, "replicates": REPLICATES,
+        jobs: dict[Future[Any], tuple[str, str]] = {}
+        for name, design in KAPPA_DESIGNS.items():
+            if not coverage.get(name) or stored["designs"].get(name) != json.loads(json.dumps(vars(design))):
+                jobs[pool.submit(design_coverage, name, options.runs, options.seed)] = (name, "")
+        for name, panel in PANELS.items():
+            for statistic in ("krippendorff_alpha", "mean kappa"):
+                done = f"{name}, {statistic}, new" in new_raters
+                if not done or stored["panels"].get(name) != vars(panel):
+                    job = pool.submit(panel_coverage, name, statistic, options.runs, options.seed)
+                    jobs[job] = (name, statistic)
+        for job in as_completed(jobs):
+            name, statistic = jobs[job]
+            if statistic:
+                new_raters |= {
+                    f"{name}, {statistic}, {whose}": share for whose, share in job.result().items()
+                }
+            else:
+                coverage[name] = job.result()
+            about = asked | {
                 "date": datetime.now(tz=UTC).date().isoformat(), "python": platform.python_version(), "numpy": np.__version__,
-            },
-            "designs": {name: vars(KAPPA_DESIGNS[name]) for name in jobs},
-            "panels": {name: vars(panel) for name, panel in PANELS.items()},
-            "coverage": {name: job.result() for name, job in jobs.items()},
-            "new raters": {name: job.result() for name, job in panels.items()},
-        }  # fmt: skip
-    path = HERE / "agreement_grid.json"
-    if options.only_new_raters:
-        kept = json.loads(path.read_text("utf-8"))
-        results |= {name: kept[name] for name in ("about", "designs", "coverage")}
-    path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+            }  # fmt: skip
+            found = {
+                "about": about,
+                "designs": {name: vars(design) for name, design in KAPPA_DESIGNS.items() if name in coverage},
+                "panels": {name: vars(panel) for name, panel in PANELS.items()},
+                "coverage": {name: coverage[name] for name in KAPPA_DESIGNS if name in coverage},
+                "new raters": new_raters,
+            }
+            TARGET.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The coverage of agreement's intervals where labels are numbers, on simulated studies with known truth.
 
-    python -m benchmarks.validation.numbers_grid [--runs 1000] [--seed 0] [--again]
+    python -m benchmarks.validation.numbers_grid [--runs 2000] [--seed 0] [--again]
 
 Results are stored after each design; a run that was stopped goes on with the next one. ``--again`` starts anew.
 """
@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=1_000)
+    parser.add_argument("--runs", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", action="store_true", help="also the designs that have results")
     options = parser.parse_args()
@@ -38,7 +38,7 @@ def main() -> None:
         stored = {}
     coverage: dict[str, Any] = stored.get("coverage", {})
     for name, design in NUMBER_DESIGNS.items():
-        if coverage.get(name) and stored["designs"].get(name) == vars(design):
+        if coverage.get(name) and stored["designs"].get(name) == json.loads(json.dumps(vars(design))):
             continue
         coverage[name] = coverage_of_numbers(
             design, studies=options.runs, seed=options.seed, replicates=REPLICATES

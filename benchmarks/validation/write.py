@@ -33,8 +33,8 @@ def build() -> str:
         "\n".join(_checks(checks)),
         "## Coverage of agreement's 95 % intervals",
         f"{grid['about']['runs']:,} simulated studies a design, last run on {grid['about']['date']}; the target is 93-97 %. With a true "
-        "coverage of 95 %, the share found in 1,000 studies is between 93.6 and 96.4 % nineteen times out of twenty; with one of 93 %, it "
-        "is at least 91.4 %. Raters label correctly with probabilities from .60 to .95 unless the design says otherwise. "
+        f"coverage of 95 %, the share found is between {95 - _error(95, grid):.1f} and {95 + _error(95, grid):.1f} % nineteen times out of "
+        f"twenty; with one of 93 %, it is at least {93 - _error(93, grid):.1f} %. Raters label correctly with probabilities from .60 to .95 unless the design says otherwise. "
         '"By item": each follow-up has its own k raters; "by explanation": k raters judge all follow-ups of '
         "an explanation, whose labels are alike. Where a design has an interval in only some studies, the share is in brackets; "
         '"none": no interval, but the reason, because the pairs share too few explanations, or too few units have another label than '
@@ -60,6 +60,11 @@ def build() -> str:
         *_recheck(again),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _error(share: float, grid: dict[str, Any]) -> float:
+    """Half the width, in percentage points, of where a share of the simulated studies lies nineteen times out of twenty."""
+    return float(1.96 * (share * (100 - share) / grid["about"]["runs"]) ** 0.5)
 
 
 def _checks(checks: list[dict[str, Any]]) -> Iterator[str]:

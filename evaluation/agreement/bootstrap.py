@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from evaluation.agreement.new_raters import NEW_RATERS, RaterVariance
 from evaluation.core.estimate import NAN, Estimate
-from evaluation.core.interval import SHARE, UNBOUNDED, Bounds, t_interval, too_few, wilson_interval
+from evaluation.core.interval import SHARE, UNBOUNDED, Bounds, t_interval, too_few, widened, wilson_interval
 from evaluation.core.ratings_table import Floats, Ints
 
 DEFAULT_REPLICATES = 1_000
@@ -147,7 +147,7 @@ def add_interval(
     new_raters: RaterVariance | None = None,
     informative: int | None = None,
     biased: bool = False,
-    degrees_of_freedom: int | None = None,
+    added_variance: float = 0.0,
 ) -> Estimate:
     """The estimate with the 95 % t interval of its bootstrap standard error, and how it was made.
 
@@ -160,8 +160,8 @@ def add_interval(
 
     With ``new_raters``, the variance between raters is added (``evaluation.agreement.new_raters``). ``informative`` is how
     many of the clusters the statistic rests on, where others are drawn that say nothing about it (units with one rating):
-    degrees of freedom are then one less than that, unless ``degrees_of_freedom`` are given. If the statistic is ``biased``, the
-    difference of the replicates' mean from it is taken for the bias and subtracted.
+    degrees of freedom are then one less than that. If the statistic is ``biased``, the difference of the replicates' mean from
+    it is taken for the bias and subtracted. ``added_variance`` is what the resamples can't show, added to their variance.
 
     No interval, with the reason: no replicates asked for, or fewer than 20; fewer than
     ``evaluation.core.interval.LEAST_CLUSTERS`` clusters; more than 5 % of the replicates undefined; no variation among them.
@@ -181,7 +181,10 @@ def add_interval(
         return replace(estimate, interval=f"none: undefined in {missing} of {values.size} replicates")
     note = f", undefined in {missing}" if missing else ""
     error = float(known.std()) * (clusters / (clusters - 1)) ** 0.5
-    degrees = used - 1 if degrees_of_freedom is None else degrees_of_freedom
+    degrees: float = used - 1
+    if added_variance and error > 0:
+        variance, degrees = widened(error**2, added_variance, used - 1)
+        error = variance**0.5
     if new_raters is not None:
         if not new_raters.known:
             return replace(estimate, interval=new_raters.none)
@@ -196,6 +199,8 @@ def add_interval(
     low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds, bias=bias)
     if biased:
         note = f"{note}; bias {bias:+.4f} subtracted"
+    if added_variance:
+        note = f"{note}, variance of one unit more added"
     how = f"95 % t interval, bootstrap standard error, {values.size} replicates of {clusters} {word}{note}"
     return replace(estimate, low=low, high=high, interval=how)
 
@@ -217,12 +222,13 @@ def bootstrap(
     new_raters: RaterVariance | None = None,
     informative: int | None = None,
     biased: bool = False,
+    added_variance: float = 0.0,
 ) -> Estimate:
     """Add the 95 % interval of the cluster bootstrap to an estimate; with 0 ``replicates`` there is none.
 
     ``sums`` of shape (C, D) are the clusters' sums, of which ``statistic`` makes the estimate's value: it maps totals of
     shape (B, D) to B values. C clusters are drawn with replacement, ``replicates`` times; the interval is that of
-    ``add_interval``, as are ``new_raters`` and ``informative``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
+    ``add_interval``, as are ``new_raters``, ``informative`` and ``added_variance``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
 
     >>> sums = cluster_sums([[1, 0, 1, 1] * 5, [1, 1, 1, 1] * 5])
     >>> found = bootstrap(Estimate(0.75, n=20), sums, ratio, rng=np.random.default_rng(1), bounds=(0, 1))
@@ -241,6 +247,7 @@ def bootstrap(
         new_raters=new_raters,
         informative=informative,
         biased=biased,
+        added_variance=added_variance,
     )
 
 

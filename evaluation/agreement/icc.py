@@ -12,7 +12,7 @@ from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, NOT_ASKED, bootst
 from evaluation.agreement.counts import cluster_codes, varied_clusters
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.core.interval import LEVEL, too_alike, too_few
+from evaluation.core.interval import LEAST_VARIED, LEVEL, ONE_MORE, too_alike, too_few
 from evaluation.core.ratings_table import Floats, Ratings
 
 #: Forms (1, .) and (2, .) take raters as drawn at random, form (3, .) as fixed: whom the F intervals are for.
@@ -24,6 +24,8 @@ NOT_INDEPENDENT = "none: F intervals take units as independent, and several belo
 SAME_RATERS = (
     "none: the F interval of this form is for other raters on each unit, and the same raters rated all"
 )
+#: The largest share of one number with which F intervals are shown: with 80 % they covered 71 % of simulated studies, with 97 % 51 %.
+_MOST_ALIKE = 0.5
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 _UPPER = (1 + LEVEL) / 2
 
@@ -81,7 +83,7 @@ def intraclass_correlation(
     Numbers are ``Ratings.numbers`` (ranks of ordinal labels). From -1 / (k - 1) to 1 for a single rating. Units that a rater
     did not rate are left out and counted. Intervals: from the F distribution, which takes the numbers as normal; and
     with ``rng`` the cluster bootstrap's. There is no F interval of form (1, .) unless raters are but numbers within each unit
-    (``named`` False), and none at all where units share clusters. Undefined with fewer than two raters or units, and where no number varies.
+    (``named`` False), and none at all where units share clusters or most ratings are one number. Undefined with fewer than two raters or units, and where no number varies.
     Shrout and Fleiss (1979), equations on pages 423-425; McGraw and Wong (1996), Table 7.
 
     >>> rows = [(r, u, str(v)) for u, values in {"1": (9, 2), "2": (6, 1), "3": (8, 4)}.items() for r, v in zip("ab", values)]
@@ -115,7 +117,9 @@ def intraclass_correlation(
     how = f"95 % F interval, {n} units by {k} raters"
     word = "units" if ratings.clusters is None else "instances"
     varied, label = varied_clusters(ratings, codes)
-    alike = too_alike(varied, sums.shape[0], repr(label), word)
+    alike = too_alike(varied, sums.shape[0], repr(label), word, LEAST_VARIED)
+    not_normal = _not_normal(table)
+    one_more = variance_of_one_more(table)
     several = ratings.clusters is not None and sums.shape[0] < n
     forms, drawn = {}, {}
     for name in FORMS:
@@ -127,7 +131,9 @@ def intraclass_correlation(
         )
         low, high = ends[name]
         held = point.defined and math.isfinite(low) and low <= value <= high <= 1
-        why = NOT_INDEPENDENT if several else SAME_RATERS if named and name.startswith("ICC(1,") else alike
+        why = (
+            NOT_INDEPENDENT if several else SAME_RATERS if named and name.startswith("ICC(1,") else not_normal
+        )
         forms[name] = drawn[name] = point
         if why and point.defined:
             forms[name] = replace(point, interval=why)
@@ -142,9 +148,41 @@ def intraclass_correlation(
                 continue
             drawn[name] = bootstrap(
                 point, sums.astype(float), lambda totals, name=name: _finite(_forms(_mean_squares(totals, k))[name]),  # type: ignore[misc]
-                rng=rng, replicates=replicates, word=word, bounds=(-1.0 / (k - 1), 1.0),
+                rng=rng, replicates=replicates, word=word, bounds=(-1.0 / (k - 1), 1.0), added_variance=one_more[name],
             )  # fmt: skip
     return IntraclassCorrelation(forms, drawn, n, k)
+
+
+def _not_normal(table: Floats) -> str:
+    """Why there is no F interval: it is for normally distributed numbers. Empty if more than a few numbers occur often."""
+    given = np.unique(table, return_counts=True)[1]
+    share = given.max() / table.size
+    if share <= _MOST_ALIKE:
+        return ""
+    return f"none: F intervals are for normally distributed numbers, and {share:.0%} of the ratings are the same number"
+
+
+def variance_of_one_more(table: Floats) -> dict[str, float]:
+    """What one unit more on which all raters agree adds to the variance of each form (:data:`evaluation.core.interval.ONE_MORE`).
+
+    ``table`` of shape (n, k) holds the numbers. The unit's is any but the most frequent one; each weighs as much as it was given.
+    """
+    k = table.shape[1]
+    numbers, given = np.unique(table, return_counts=True)
+    kept = np.arange(numbers.size) != given.argmax()
+    if not kept.any():
+        return dict.fromkeys(FORMS, 0.0)
+    numbers, given = numbers[kept] - table.mean(), given[kept]
+    unit = np.column_stack([np.ones(numbers.size), k * numbers**2, k * numbers**2, *[numbers] * k])
+    cells = table - table.mean()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        squares = (cells**2).sum(), (cells.sum(axis=1) ** 2).sum() / k
+        totals = np.concatenate([[len(cells), *squares], cells.sum(axis=0)])
+        before, after = _forms(_mean_squares(totals, k)), _forms(_mean_squares(totals + unit, k))
+        changes = {name: _finite((after[name] - before[name]) ** 2) for name in FORMS}
+    return {
+        name: ONE_MORE * float(np.average(np.nan_to_num(one), weights=given)) for name, one in changes.items()
+    }
 
 
 def _finite(values: Floats) -> Floats:

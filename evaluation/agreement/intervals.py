@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from annotator.hit_types.base import Level
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, add_interval, draw_counts, resampled_totals
@@ -29,7 +30,7 @@ from evaluation.agreement.krippendorff import (
 )
 from evaluation.agreement.new_raters import RaterVariance, cluster_groups
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import SHARE, SIGNED, Bounds, too_alike, too_few, varied_degrees
+from evaluation.core.interval import LEAST_VARIED, ONE_MORE, SHARE, SIGNED, Bounds, too_alike, too_few
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = Literal["percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"]
@@ -46,6 +47,8 @@ BOUNDS: dict[Name, Bounds] = {
 BIASED: frozenset[Name] = frozenset({"krippendorff_alpha", "fleiss_kappa"})
 #: More columns than this are not summed up by cluster: replicates are then computed one by one.
 _MOST_COLUMNS = 64
+#: Of more labels than this, so many are tried as that of one unit more.
+MOST_TRIED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,8 @@ class CountReplicates:
     """Replicates of each statistic, shape (B,), ``nan`` where undefined.
 
     ``clusters`` is how many are drawn from, ``informative`` how many of them hold a unit with two ratings or more, ``varied``
-    how many have another label than the most frequent one (and that label), ``word`` what a cluster is.
+    how many have another label than the most frequent one (and that label), ``word`` what a cluster is. ``one_more`` is the
+    variance that one unit more could bring (:func:`variance_of_one_more`).
     """
 
     values: dict[Name, Floats]
@@ -61,6 +65,7 @@ class CountReplicates:
     informative: int
     varied: tuple[int, str]
     word: str
+    one_more: dict[Name, float]
 
     def add_interval(
         self,
@@ -75,7 +80,11 @@ class CountReplicates:
         Statistics beyond chance have none if nearly all labels are the same (AC1, whose chance isn't theirs, has).
         """
         varied, label = self.varied
-        alike = too_alike(varied, self.informative, repr(label), self.word) if name in BIASED else ""
+        alike = (
+            too_alike(varied, self.informative, repr(label), self.word, LEAST_VARIED)
+            if name in BIASED
+            else ""
+        )
         if alike and estimate.defined and self.values[name].size and not too_few(self.informative, self.word):
             return replace(estimate, interval=alike)
         return add_interval(
@@ -87,8 +96,7 @@ class CountReplicates:
             bounds=bounds or BOUNDS[name],
             new_raters=new_raters,
             biased=name in BIASED,
-            # One for the bias: without, intervals over 8 and 12 units covered 91 %.
-            degrees_of_freedom=varied_degrees(varied, self.informative) - 1 if name in BIASED else None,
+            added_variance=self.one_more.get(name, 0.0),
         )
 
 
@@ -115,6 +123,7 @@ def replicate_counts(
         informative,
         varied_clusters(ratings, codes),
         "units" if ratings.clusters is None else "instances",
+        variance_of_one_more(counts, level, scale),
     )
 
 
@@ -137,6 +146,56 @@ def alpha_estimate(
         return point
     drawn = replicate_counts(ratings, rng=rng, replicates=replicates, level=level)
     return drawn.add_interval("krippendorff_alpha", point)
+
+
+def tried_labels(used: npt.NDArray[np.bool_], most_frequent: int) -> Ints:
+    """The labels that one unit more could have: those that were given, but for the most frequent one; at most 64, evenly spread.
+
+    >>> tried_labels(np.array([True, False, True, True]), 2).tolist()
+    [0, 3]
+    """
+    others = np.flatnonzero(used)
+    others = others[others != most_frequent]
+    if others.size > MOST_TRIED:
+        others = others[np.linspace(0, others.size - 1, MOST_TRIED).astype(np.int64)]
+    return others
+
+
+def variance_of_one_more(counts: UnitCounts, level: Level, scale: Floats) -> dict[Name, float]:
+    """What one unit more adds to the variance of each statistic of ``BIASED`` (:data:`evaluation.core.interval.ONE_MORE`).
+
+    It has the mean number of raters m, who all give it one label k, any but the most frequent one; n_k is how often that was
+    given: ``2/3 sum_k n_k (theta_k - theta)^2 / sum_k n_k``. Among many units that is next to nothing. ``scale`` is ``scale_of``'s.
+    """
+    pairable = counts.sizes >= 2
+    given = counts.per_label_pairable
+    if np.count_nonzero(given) < 2:
+        return {}
+    labels = tried_labels(given > 0, int(given.argmax()))
+    raters = float(counts.sizes[pairable].mean())
+    units = np.arange(counts.sizes.size)
+    differences = None if level == "ordinal" else unit_differences(counts, level, scale)
+    before = _weighted_totals(counts, units, np.ones(units.size), level, differences)
+    added = np.zeros((labels.size, counts.labels))
+    added[np.arange(labels.size), labels] = 1.0
+    per_label = before.per_label + raters * added
+    positions, observed = scale, np.repeat(before.observed, labels.size)
+    if level == "ordinal":
+        positions = midranks(per_label)
+        each = [unit_differences(counts, level, at)[pairable] for at in positions]
+        observed = np.array([(one / (counts.sizes[pairable] - 1)).sum() for one in each])
+    after = _Totals(
+        np.repeat(before.pairable + 1, labels.size),
+        np.repeat(before.pairs + 1, labels.size),
+        np.repeat(before.rated + 1, labels.size),
+        observed,
+        per_label,
+        before.shares + added,
+    )
+    old = _statistics(before, level, midranks(before.per_label) if level == "ordinal" else scale)
+    new = _statistics(after, level, positions)
+    squares = {name: np.nan_to_num((new[name] - old[name]) ** 2) for name in BIASED}
+    return {name: ONE_MORE * float(np.average(one, weights=given[labels])) for name, one in squares.items()}
 
 
 #: Cells (group of clusters, column) of the widest table that is made to leave groups out.
@@ -288,26 +347,32 @@ def _one_by_one(
     draws: Iterable[Floats],
 ) -> Iterator[dict[Name, Floats]]:
     """The same, a replicate at a time over the cells that occur: any number of labels."""
-    units, labels = counts.sizes.size, counts.labels
-    m = counts.sizes.astype(np.float64)
-    pairable = counts.sizes >= 2
-    rated = counts.sizes > 0
-    inside = pairable[counts.unit]
-    matching = np.divide(counts.matching, m * (m - 1), out=np.zeros(units), where=pairable)
     fixed = None if level == "ordinal" else unit_differences(counts, level, scale)
     for drawn in draws:
         for row in drawn:
-            times = np.where(codes >= 0, row[codes], 0.0)
-            weight = counts.count * times[counts.unit]
-            per_label = np.bincount(counts.label, weights=weight * inside, minlength=labels).astype(float)[
-                None
-            ]
-            shares = np.bincount(counts.label, weights=weight / m[counts.unit], minlength=labels).astype(
-                float
-            )[None]
-            at = midranks(per_label)[0] if level == "ordinal" else scale
-            difference = unit_differences(counts, level, at) if fixed is None else fixed
-            observed = np.divide(difference * times, m - 1, out=np.zeros(units), where=pairable).sum()
-            one = (times * pairable).sum(), (times * matching).sum(), times[rated].sum(), observed
-            four: Floats = np.array(one, dtype=np.float64)[:, None]
-            yield _statistics(_Totals(four[0], four[1], four[2], four[3], per_label, shares), level, at)
+            totals = _weighted_totals(counts, codes, row, level, fixed)
+            yield _statistics(totals, level, midranks(totals.per_label) if level == "ordinal" else scale)
+
+
+def _weighted_totals(
+    counts: UnitCounts, codes: Ints, row: Floats, level: Level, differences: Floats | None
+) -> _Totals:
+    """The totals of one resample: ``row`` says how often each cluster is drawn, ``codes`` which one a unit belongs to (-1: none).
+
+    ``differences`` are the units' (``unit_differences``), None at ordinal level: there they depend on what was drawn.
+    """
+    labels = counts.labels
+    m = counts.sizes.astype(np.float64)
+    pairable, rated = counts.sizes >= 2, counts.sizes > 0
+    times = np.where(codes >= 0, row[codes], 0.0)
+    weight = counts.count * times[counts.unit]
+    inside = weight * pairable[counts.unit]
+    per_label = np.bincount(counts.label, weights=inside, minlength=labels).astype(np.float64)[None]
+    share = np.bincount(counts.label, weights=weight / m[counts.unit], minlength=labels).astype(np.float64)
+    if differences is None:
+        differences = unit_differences(counts, level, midranks(per_label)[0])
+    matching = np.divide(counts.matching, m * (m - 1), out=np.zeros(m.size), where=pairable)
+    observed = np.divide(differences * times, m - 1, out=np.zeros(m.size), where=pairable).sum()
+    sums = (times * pairable).sum(), (times * matching).sum(), times[rated].sum(), observed
+    four: Floats = np.array(sums, dtype=np.float64)[:, None]
+    return _Totals(four[0], four[1], four[2], four[3], per_label, share[None])

@@ -17,17 +17,20 @@ from scipy import sparse
 
 from evaluation.agreement.cohen import PairwiseKappa
 from evaluation.agreement.counts import cluster_codes, pairs_within
+from evaluation.agreement.intervals import tried_labels
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
 from evaluation.core.estimate import Estimate
 from evaluation.core.interval import (
     LEAST_CLUSTERS,
+    LEAST_VARIED,
     LEVEL,
+    ONE_MORE,
     SIGNED,
     t_interval,
     too_alike,
     too_few,
-    varied_degrees,
+    widened,
 )
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
@@ -49,7 +52,8 @@ class KappaJackknife:
     ``variance`` that of its variance (``nan`` where it shares one cluster only). ``pair``, ``cluster`` and ``deviation`` have
     an entry for each pair and cluster: squares of a pair's deviations add up to its variance. ``varied`` of the same shape
     says whether either rater gave the cluster another label than the pair's most frequent one. ``clusters`` of the study
-    hold a rating.
+    hold a rating. ``one_more`` is how much one unit more on which a pair agrees would change its kappa, with a label other than
+    its most frequent one (root of the mean square, weighted by how often each was given): see :data:`evaluation.core.interval.ONE_MORE`.
     """
 
     kept: Ints
@@ -61,6 +65,7 @@ class KappaJackknife:
     deviation: Floats
     varied: npt.NDArray[np.bool_]
     clusters: int
+    one_more: Floats
 
     def add_interval(
         self,
@@ -73,7 +78,7 @@ class KappaJackknife:
         """An average of the pairs' kappas with its 95 % interval, for these raters and other clusters.
 
         ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
-        Fisher's scale, with the bias subtracted, and always includes the estimate. There is none where more than a tenth
+        Fisher's scale, with the bias subtracted and the variance of one unit more added, and always includes the estimate. There is none where more than a tenth
         of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated; or where
         nearly all labels are the same (``evaluation.core.interval.too_alike``). With ``new_raters`` it is for other raters too.
         """
@@ -90,20 +95,26 @@ class KappaJackknife:
             why = f"{int(few.sum())} of {int(in_average.sum())} pairs share fewer than {LEAST_SHARED} {word}"
             return replace(estimate, interval=f"none: {why}, too few to tell how biased their kappas are")
         varied = int(np.unique(self.cluster[self.varied & in_average[self.pair]]).size)
-        if why := too_alike(varied, found, "each pair's most frequent one", word):
+        if why := too_alike(varied, found, "each pair's most frequent one", word, LEAST_VARIED):
             return replace(estimate, interval=why)
-        error = self.variance_of_mean(weight) ** 0.5
-        if error <= 1e-12:
+        variance = self.variance_of_mean(weight)
+        if variance <= 1e-24:
             return replace(estimate, interval=f"none: the {word} do not vary")
         bias = float(weight @ np.nan_to_num(self.bias))
-        degrees, whose = varied_degrees(varied, found), THESE_RATERS
+        variance, degrees = widened(variance, self.variance_of_one_more(weight, found), found - 1)
+        whose = THESE_RATERS
         if new_raters is not None:
             if not new_raters.known:
                 return replace(estimate, interval=new_raters.none)
-            variance, degrees = new_raters.added_to(error**2, degrees)
-            error, whose = variance**0.5, NEW_RATERS
-        low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=SIGNED, bias=bias)
-        how = f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted"
+            variance, degrees = new_raters.added_to(variance, degrees)
+            whose = NEW_RATERS
+        low, high = t_interval(
+            estimate.value, variance**0.5, degrees_of_freedom=degrees, bounds=SIGNED, bias=bias
+        )
+        how = (
+            f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted, "
+            "variance of one unit more added"
+        )
         return replace(estimate, low=low, high=high, interval=how)
 
     def pair_intervals(self, kappas: PairwiseKappa) -> Floats:
@@ -113,14 +124,16 @@ class KappaJackknife:
         )  # imported late: it takes 5 MB, and only intervals and tests need it
 
         bounds = np.full((len(kappas), 2), np.nan)
-        value, error = kappas.kappa[self.kept], np.sqrt(self.variance)
+        value = kappas.kappa[self.kept]
+        variance = self.variance + ONE_MORE * self.one_more**2
+        error = np.sqrt(variance)
         varied = np.bincount(self.pair[self.varied], minlength=self.kept.size)
-        enough = (self.shared >= LEAST_CLUSTERS) & (error > 1e-12)
-        enough &= varied >= np.minimum(LEAST_CLUSTERS, -(-self.shared // 3))
+        enough = (self.shared >= LEAST_CLUSTERS) & (self.variance > 1e-24)
+        enough &= varied >= np.minimum(LEAST_VARIED, -(-self.shared // 3))
         centre = np.clip(value - np.nan_to_num(self.bias), -1.0, 1.0)
         inside = enough & (np.abs(centre) < 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            degrees = np.maximum(np.minimum(np.maximum(varied, LEAST_CLUSTERS), self.shared) - 1, 1)
+            degrees = np.maximum((self.shared - 1) * (variance / self.variance) ** 2, 1)
             half = stdtrit(degrees, (1 + LEVEL) / 2) * error
             reach, z = half / (1 - centre**2), np.arctanh(centre)
             ends = np.where(
@@ -136,6 +149,13 @@ class KappaJackknife:
         """Variance of ``sum_p weight_p kappa_p``: deviations add up within a cluster, squares over clusters."""
         sums = np.bincount(self.cluster, weights=weight[self.pair] * self.deviation, minlength=self.clusters)
         return float(sums @ sums)
+
+    def variance_of_one_more(self, weight: Floats, found: int) -> float:
+        """What one unit more adds to the variance of an average, for the pairs of one of the ``found`` clusters of the average."""
+        change = np.bincount(
+            self.cluster, weights=(weight * self.one_more)[self.pair], minlength=self.clusters
+        )
+        return ONE_MORE * float(change @ change) / found
 
     def deviations_of_means(self, weights: Floats) -> Floats:
         """The same of several averages, weights of shape (G, P), before squaring: shape (G, clusters)."""
@@ -162,10 +182,13 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
     of_pair, of_cluster = (pair, cluster) if starts.all() else (pair[first], cluster[first])
     x = pair_positions(ratings, kappas.weights)
     without, varied, filled = np.empty(first.size), np.empty(first.size, dtype=bool), 0
-    for part, other in _without_each(pair, row, column, first, kept.size, x, kappas.weights):
+    one_more = []
+    given = np.bincount(ratings.value, minlength=x.size)
+    for part, other, change in _without_each(pair, row, column, first, kept.size, x, given, kappas.weights):
         without[filled : filled + part.size] = part
         varied[filled : filled + part.size] = other
         filled += part.size
+        one_more.append(change)
     del row, column, first, starts
     shared = np.bincount(of_pair, minlength=kept.size)
     known = ~np.isnan(without)
@@ -189,6 +212,7 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
         deviation=deviation,
         varied=varied,
         clusters=clusters,
+        one_more=np.concatenate(one_more) if one_more else np.zeros(0),
     )
 
 
@@ -244,10 +268,17 @@ def _records(ratings: Ratings, kappas: PairwiseKappa, kept: Ints, codes: Ints, g
 
 
 def _without_each(
-    pair: Codes, row: Codes, column: Codes, first: Ints, pairs: int, x: Floats, weights: Weights
-) -> Iterator[tuple[Floats, npt.NDArray[np.bool_]]]:
+    pair: Codes,
+    row: Codes,
+    column: Codes,
+    first: Ints,
+    pairs: int,
+    x: Floats,
+    given: Ints,
+    weights: Weights,
+) -> Iterator[tuple[Floats, npt.NDArray[np.bool_], Floats]]:
     """Kappa of each pair without each of its clusters, in the order of ``first``, and whether the cluster has another label
-    than the pair's most frequent one; a block of whole pairs at a time."""
+    than the pair's most frequent one; a block of whole pairs at a time. And how much one unit more would change each pair's kappa."""
     labels = max(x.size, 1)
     order = np.argsort(x, kind="stable")
     place = np.empty(x.size, dtype=np.int64)
@@ -267,14 +298,22 @@ def _without_each(
             groups - starts[begin],
             end - begin,
             at,
+            given[order],
             weights,
         )
         begin = end
 
 
 def _block(
-    pair: Ints, row: Ints, column: Ints, first: Ints, pairs: int, x: Floats, weights: Weights
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    pair: Ints,
+    row: Ints,
+    column: Ints,
+    first: Ints,
+    pairs: int,
+    x: Floats,
+    given: Ints,
+    weights: Weights,
+) -> tuple[Floats, npt.NDArray[np.bool_], Floats]:
     labels, groups = x.size, first.size
     group = np.zeros(pair.size, dtype=np.int64)
     group[first[1:]] = 1
@@ -287,16 +326,49 @@ def _block(
         return flat.reshape(size, labels).astype(np.float64)
 
     of_row, of_column = table(pair, row, pairs), table(pair, column, pairs)
-    frequent = (of_row + of_column).argmax(axis=1)[pair] if pairs else pair
+    most = (of_row + of_column).argmax(axis=1)
+    frequent = most[pair]
     varied = np.bincount(group, weights=(row != frequent) | (column != frequent), minlength=groups) > 0
     r = of_row[of_pair] - table(group, row, groups)
     c = of_column[of_pair] - table(group, column, groups)
-    observed = np.bincount(pair, weights=weight, minlength=pairs)[of_pair]
+    whole = np.bincount(pair, weights=weight, minlength=pairs).astype(np.float64)
+    one_more = _change_by_one_more(of_row, of_column, whole, most, given, x, weights)
+    observed = whole[of_pair]
     observed -= np.bincount(group, weights=weight, minlength=groups)
     n = r.sum(axis=1)
     expected = _expected(r, c, n, x, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(expected > 1e-9 * n * n, 1.0 - n * observed / expected, np.nan), varied
+        return np.where(expected > 1e-9 * n * n, 1.0 - n * observed / expected, np.nan), varied, one_more
+
+
+def _change_by_one_more(
+    r: Floats,
+    c: Floats,
+    observed: Floats,
+    most: Ints,
+    given: Ints,
+    x: Floats,
+    weights: Weights,
+) -> Floats:
+    """Shape (pairs,): by how much kappa changes with one unit more on which both raters agree; root of the mean square over labels.
+
+    ``r`` and ``c`` of shape (pairs, labels) are the margins of the pairs' tables, ``most`` the label that is left out of each;
+    the others weigh as much as they were ``given``.
+    """
+    n = r.sum(axis=1)
+    squares, tried = np.zeros(n.size), np.zeros(n.size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kappa = 1.0 - n * observed / _expected(r, c, n, x, weights)
+        for label in tried_labels(given > 0, -1).tolist():
+            r[:, label] += 1
+            c[:, label] += 1
+            changed = 1.0 - (n + 1) * observed / _expected(r, c, n + 1, x, weights)
+            r[:, label] -= 1
+            c[:, label] -= 1
+            weight = np.where((most != label) & np.isfinite(changed), float(given[label]), 0.0)
+            squares += np.where(weight > 0, weight * (changed - kappa) ** 2, 0.0)
+            tried += weight
+    return np.sqrt(np.divide(squares, tried, out=np.zeros(n.size), where=tried > 0))
 
 
 def _expected(r: Floats, c: Floats, n: Floats, x: Floats, weights: Weights) -> Floats:

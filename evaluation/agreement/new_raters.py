@@ -57,7 +57,7 @@ class RaterVariance:
         """Why there is no interval for new raters."""
         return f"none: {self.raters} raters are too few to generalise to new ones"
 
-    def added_to(self, variance: float, degrees_of_freedom: int) -> tuple[float, int]:
+    def added_to(self, variance: float, degrees_of_freedom: float) -> tuple[float, float]:
         """Variance and degrees of freedom for new raters, from those over instances.
 
         Degrees of freedom are Satterthwaite's of the sum, but no more than those over instances and no fewer than two

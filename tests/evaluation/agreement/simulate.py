@@ -161,6 +161,16 @@ KAPPA_DESIGNS = {
     "1,000 units, rare label": KappaDesign(1_000, 1, 3, 3, RARE, clustering=0.0, skill=GOOD),
     "follow-ups, rare label": KappaDesign(100, 10, 5, 3, RARE),
     "ten labels": KappaDesign(40, 5, 6, 3, TEN),
+    "15 units, skewed": KappaDesign(15, 1, 3, 3, (0.8, 0.2), clustering=0.0, skill=(0.8, 0.97)),
+    "20 units, ten raters": KappaDesign(20, 1, 10, 10, (0.9, 0.1), clustering=0.0, skill=(0.8, 0.95)),
+    "30 units, rare label": KappaDesign(30, 1, 3, 3, (0.95, 0.05), clustering=0.0, skill=(0.95, 0.97)),
+    "40 units, poor raters": KappaDesign(40, 1, 3, 3, (0.95, 0.05), clustering=0.0, skill=(0.7, 0.9)),
+    "40 units, ten raters": KappaDesign(40, 1, 10, 10, (0.95, 0.05), clustering=0.0, skill=(0.9, 0.97)),
+    "50 units, five raters": KappaDesign(50, 1, 5, 5, (0.95, 0.05), clustering=0.0, skill=(0.9, 0.97)),
+    "60 units, two raters": KappaDesign(60, 1, 2, 2, (0.93, 0.07), clustering=0.0, skill=(0.93, 0.97)),
+    "100 units, poor raters": KappaDesign(100, 1, 3, 3, (0.9, 0.1), clustering=0.0, skill=(0.6, 0.9)),
+    "200 units, rarer label": KappaDesign(200, 1, 3, 3, (0.995, 0.005), clustering=0.0, skill=(0.975, 0.99)),
+    "500 units, rarest label": KappaDesign(500, 1, 3, 3, (0.997, 0.003), clustering=0.0, skill=(0.98, 0.99)),
 }
 
 

@@ -35,6 +35,8 @@ class NumberDesign:
     bias: float = 0.5
     noise: float = 0.8
     new_raters: bool = False
+    #: Moves the ratings towards the upper end of the scale.
+    centre: float = 0.0
 
     def draw(self, rng: np.random.Generator) -> Ratings:
         units = self.clusters * self.per_cluster
@@ -49,7 +51,7 @@ class NumberDesign:
             else np.linspace(-self.bias, self.bias, self.raters)
         )
         rated = np.argsort(rng.random((units, self.raters)), axis=1)[:, : self.k]
-        given = (own + common)[:, None] + bias[rated] + rng.normal(0, self.noise, rated.shape)
+        given = self.centre + (own + common)[:, None] + bias[rated] + rng.normal(0, self.noise, rated.shape)
         if self.points:
             top = self.points - 1
             code = np.clip(np.round(given * self.points / 5 + top / 2), 0, top).astype(np.int32)
@@ -75,11 +77,14 @@ class NumberDesign:
 NUMBER_DESIGNS = {
     "8 units": NumberDesign(8, 1, 4, 4),
     "12 units": NumberDesign(12, 1, 4, 4),
+    "12 units, eight raters": NumberDesign(12, 1, 8, 8),
     "20 units": NumberDesign(20, 1, 4, 4),
     "20 units, two raters": NumberDesign(20, 1, 2, 2),
     "40 units": NumberDesign(40, 1, 4, 4),
     "20 instances": NumberDesign(20, 5, 4, 4),
     "some raters on each unit": NumberDesign(60, 1, 6, 3),
+    "top of the scale, 30 units": NumberDesign(30, 1, 4, 4, centre=1.6),
+    "top of the scale, 100 units, two raters": NumberDesign(100, 1, 2, 2, centre=1.6),
     "seven points": NumberDesign(200, 1, 3, 3, points=7),
     "tenths": NumberDesign(50, 1, 3, 3, points=0),
     "new raters, 30 units": NumberDesign(30, 1, 5, 5, points=0, new_raters=True),

@@ -16,7 +16,8 @@ from evaluation.agreement import (
     intraclass_correlation,
     summarize,
 )
-from evaluation.agreement.icc import NOT_INDEPENDENT, SAME_RATERS
+from evaluation.agreement.icc import NOT_INDEPENDENT, SAME_RATERS, variance_of_one_more
+from tests.evaluation.agreement.simulate import KAPPA_DESIGNS
 from tests.evaluation.agreement.tables import random_matrices, ratings_of
 
 #: Shrout and Fleiss (1979), Table 2: four judges, six targets.
@@ -188,3 +189,49 @@ def test_fleiss_with_unequal_raters_is_fleiss_where_they_are_equal():
     assert found.value == pytest.approx((2 / 3 - 0.52) / 0.48)
     assert (found.n, found.left_out) == (2, {"units with a single rating": 1})
     assert not fleiss_kappa(table).defined
+
+
+def test_there_is_no_f_interval_where_most_ratings_are_one_number():
+    """With ten good raters and a label on a tenth of the units, F intervals covered 71 %."""
+    table = replace(KAPPA_DESIGNS["20 units, ten raters"].draw(np.random.default_rng(1)), level="interval")
+    found = intraclass_correlation(replace(table, clusters=None), rng=np.random.default_rng(0), replicates=60)
+    share = np.bincount(table.value).max() / len(table)
+    assert share > 0.5
+    for form in ("ICC(2,1)", "ICC(3,k)"):
+        assert found.forms[form].interval == (
+            f"none: F intervals are for normally distributed numbers, and {share:.0%} of the ratings are the same number"
+        )
+        assert found.bootstrap[form].low < found.forms[form].value
+
+
+@pytest.mark.parametrize(("design", "before"), [("200 units, rarer label", 69), ("20 units, ten raters", 86)])
+def test_bootstrap_intervals_cover_where_most_ratings_are_one_number(design, before):
+    """Without one unit more in the variance they covered ``before`` per cent of such studies."""
+    chosen = KAPPA_DESIGNS[design]
+    many = replace(chosen, clusters=60_000).draw(np.random.default_rng(5))
+    truth = intraclass_correlation(replace(many, level="interval", clusters=None)).forms["ICC(3,1)"].value
+    covered = []
+    for rng in np.random.default_rng(3).spawn(300):
+        table = replace(chosen.draw(rng), level="interval", clusters=None)
+        one = intraclass_correlation(table, rng=rng, replicates=60).bootstrap["ICC(3,1)"]
+        if not np.isnan(one.low):
+            covered.append(one.low <= truth <= one.high)
+    assert len(covered) > 270
+    assert np.mean(covered) > 0.905, before
+
+
+def test_the_variance_includes_one_unit_more_on_which_raters_agree():
+    rng = np.random.default_rng(8)
+    matrix = np.clip(rng.integers(1, 4, 25) + rng.integers(-1, 2, (3, 25)), 1, 3).astype(float)
+    before = intraclass_correlation(ratings_of(matrix, level="interval")).forms
+    given = np.bincount(matrix.astype(int).ravel(), minlength=4)
+    others = [label for label in (1, 2, 3) if label != given.argmax()]
+    changes = [
+        intraclass_correlation(ratings_of(np.column_stack([matrix, np.full(3, label)]), level="interval"))
+        .forms["ICC(2,1)"]
+        .value
+        - before["ICC(2,1)"].value
+        for label in others
+    ]
+    expected = np.average(np.square(changes), weights=given[others]) * 2 / 3
+    assert variance_of_one_more(matrix.T)["ICC(2,1)"] == pytest.approx(expected)

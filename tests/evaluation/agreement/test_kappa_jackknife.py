@@ -62,11 +62,15 @@ def test_one_pair_alone_by_hand():
     pairs = pairwise_kappa(table)
     found = jackknife_kappas(table, pairs)
     estimate = found.add_interval(pairs.mean(), np.ones(1), word="units")
-    value, error = pairs.kappa[0] - found.bias[0], found.variance[0] ** 0.5
+    value, variance = pairs.kappa[0] - found.bias[0], found.variance[0]
     frequent = np.bincount(np.concatenate([first, second])).argmax()
-    varied = int(((first != frequent) | (second != frequent)).sum())  # only these say anything beyond chance
-    assert 8 < varied < 40
-    reach = stats.t.ppf(0.975, varied - 1) * error / (1 - value**2)
+    more = [
+        np.append(one, 1 - frequent) for one in (first, second)
+    ]  # one unit more, on whose other label both agree
+    change = pairwise_kappa(ratings_of(more)).kappa[0] - pairs.kappa[0]
+    assert found.one_more == pytest.approx([change])
+    total = variance + change**2 * 2 / 3
+    reach = stats.t.ppf(0.975, 39 * (total / variance) ** 2) * total**0.5 / (1 - value**2)
     expected = np.tanh(np.arctanh(value) + np.array([-reach, reach]))
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
     np.testing.assert_allclose(found.pair_intervals(pairs), [expected])

@@ -355,7 +355,7 @@ def test_text_says_why_there_is_no_interval(tmp_path):
     ]
     text = run(write(tmp_path / "r.csv", Ratings.from_rows(rows)), "--bootstrap", "50")
     lines = {line.partition("  ")[0]: line for line in text.splitlines()}
-    why = "no interval: at least 8 units with another label"
+    why = "no interval: at least 3 units with another label"
     assert lines["Krippendorff's alpha"].endswith(f"{why} than 'no' are needed, found 2")
     assert lines["Fleiss' kappa"].endswith(f"{why} than 'no' are needed, found 2")
     assert (
