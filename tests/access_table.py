@@ -32,9 +32,9 @@ as the owner of another lab with the same names, and in each role.
 
 def access_page() -> str:
     """The page as it should be."""
-    from tests.annotator.admin import test_study_page_access as admin
-    from tests.annotator.api import test_access as api
-    from tests.evaluation import test_access as evaluation
+    from tests.annotator.admin import study_pages as admin
+    from tests.annotator.api import addresses as api
+    from tests.evaluation import pages as evaluation
 
     study = "/admin/annotator/study/STUDY/"
     lines = [(f"{study}{page}", "GET", role) for page, role in admin.PAGES.items()]

@@ -59,6 +59,8 @@ settings.CACHES["default"].setdefault("OPTIONS", {}).update(socket_timeout=300, 
 settings.DATABASES["default"].setdefault("OPTIONS", {})["connect_timeout"] = 300
 # A fast hasher, because many tests log in. Tests of passwords set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# WhiteNoise otherwise lists all static files for each client of a test, which takes longer than most requests.
+settings.WHITENOISE_AUTOREFRESH = True
 emptying.install()
 
 
@@ -77,10 +79,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> None:
+def django_db_setup(
+    django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker
+) -> Iterator[None]:
     """After a test without a transaction Django empties all tables, which the audit trail refuses outside of tests."""
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE annotator_auditentry DISABLE TRIGGER audit_no_truncate")
+    yield
+    # The browser keeps connections to the live server, each of which keeps one to the database that is now dropped.
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename = current_user"
+        )
+    connection.close()
 
 
 @pytest.fixture
@@ -149,7 +161,7 @@ def without_browser_loop(item: pytest.Item) -> Iterator[None]:
 
     Tests without a browser run their own loops, so the mark is removed while they run.
     """
-    if {"page", "phone", "browser", "no_script_page"} & set(getattr(item, "fixturenames", ())):
+    if {"page", "phone", "lone_page", "browser", "no_script_page"} & set(getattr(item, "fixturenames", ())):
         yield
         return
     running = asyncio.events._get_running_loop()

@@ -18,7 +18,7 @@ from foretell import env
 from foretell.embedded import EmbeddedServers
 from foretell.embedded.process import free_port, processes_in
 from foretell.supervisor import marked
-from tests.foretell.test_env import names_read
+from tests.foretell.env_names import names_read
 from tests.processes import wait_until
 
 

@@ -1,4 +1,5 @@
-"""``browser`` (one per session), ``page`` and ``phone`` (one per test, a fresh visitor each), ``style`` and ``server``.
+"""``browser`` (one per session), ``page`` and ``phone`` (one per test, a fresh visitor each), ``lone_page`` (the same, in
+a context of its own), ``style`` and ``server``.
 
 At the end, a test fails if a script raised an error or the content security policy refused anything. A test that causes
 either on purpose clears ``page.faults``. Open ``live_server.url``, or the address of a real web process (``tests/processes.py``).
@@ -7,9 +8,19 @@ either on purpose clears ``page.faults``. Open ``live_server.url``, or the addre
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    CDPSession,
+    ConsoleMessage,
+    Frame,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from tests.e2e.browser import launch
 from tests.e2e.fake_server import Server
@@ -38,9 +49,20 @@ def browser() -> Iterator[Browser]:
 
 
 def visitor(browser: Browser, **options: object) -> Iterator[Page]:
+    """A fresh visitor with a browser context of its own, which takes about a second of processor time."""
+    context = context_make(browser, **options)
+    yield from watched(context.new_page())
+    context.close()
+
+
+def context_make(browser: Browser, **options: object) -> BrowserContext:
     context = browser.new_context(locale="en-GB", **options)  # type: ignore[arg-type]
     context.set_default_timeout(TIMEOUT_MS)
-    page = context.new_page()
+    return context
+
+
+def watched(page: Page) -> Iterator[Page]:
+    """The page; afterwards it is closed, and what its scripts or the content security policy reported is an error."""
     faults: list[str] = []
 
     def on_console(message: ConsoleMessage) -> None:
@@ -51,18 +73,76 @@ def visitor(browser: Browser, **options: object) -> Iterator[Page]:
     page.on("console", on_console)
     page.faults = faults  # type: ignore[attr-defined]
     yield page
-    context.close()
+    page.close()
     assert not faults, "\n".join(faults)
 
 
+class SharedContext:
+    """A browser context for one test after another, each of which finds it empty.
+
+    A page that stays open keeps the context's renderer process. Starting a context and its process for each test took
+    more time than most tests. What can't be undone in a context, such as its clock, needs ``lone_page``.
+    """
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.context = context
+        self.kept = context.new_page()
+        self.devtools: CDPSession = context.new_cdp_session(self.kept)
+        self.origins: set[str] = set()
+        context.on("page", lambda page: page.on("framenavigated", self._visited))
+
+    def _visited(self, frame: Frame) -> None:
+        parts = urlsplit(frame.url)
+        if parts.scheme in ("http", "https"):
+            self.origins.add(f"{parts.scheme}://{parts.netloc}")
+
+    def visitors(self) -> Iterator[Page]:
+        """One new page; afterwards the context is as it was before."""
+        try:
+            yield from watched(self.context.new_page())
+        finally:
+            self.empty()
+
+    def empty(self) -> None:
+        """Close the pages and delete cookies, permissions, routes, the cache and what origins have stored."""
+        for page in self.context.pages:
+            if page is not self.kept:
+                page.close()
+        self.context.unroute_all()
+        self.context.set_offline(False)
+        self.context.clear_cookies()
+        self.context.clear_permissions()
+        for origin in self.origins:
+            self.devtools.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+        self.devtools.send("Network.clearBrowserCache")
+        self.origins.clear()
+
+
+@pytest.fixture(scope="session")
+def laptops(browser: Browser) -> SharedContext:
+    return SharedContext(context_make(browser, viewport=LAPTOP))
+
+
+@pytest.fixture(scope="session")
+def phones(browser: Browser) -> SharedContext:
+    return SharedContext(
+        context_make(browser, viewport=PHONE, device_scale_factor=3, is_mobile=True, has_touch=True)
+    )
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(laptops: SharedContext) -> Iterator[Page]:
+    yield from laptops.visitors()
+
+
+@pytest.fixture
+def phone(phones: SharedContext) -> Iterator[Page]:
+    yield from phones.visitors()
+
+
+@pytest.fixture
+def lone_page(browser: Browser) -> Iterator[Page]:
     yield from visitor(browser, viewport=LAPTOP)
-
-
-@pytest.fixture
-def phone(browser: Browser) -> Iterator[Page]:
-    yield from visitor(browser, viewport=PHONE, device_scale_factor=3, is_mobile=True, has_touch=True)
 
 
 @pytest.fixture

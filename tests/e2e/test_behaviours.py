@@ -72,14 +72,12 @@ def test_the_last_minutes_are_shown_and_can_be_extended(style: str, page: Page, 
     expect(page.locator("#live")).to_have_text("You have more time.")
 
 
-def test_undo_disappears_after_its_time(
-    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page.clock.install()
-    open_task(style, page, monkeypatch, saved=True, undo_url="/fake/undo")
-    assert page.get_by_role("button", name="Undo").is_visible()
-    page.clock.fast_forward(10_500)
-    assert not page.get_by_role("button", name="Undo").is_visible()
+def test_undo_disappears_after_its_time(style: str, lone_page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    lone_page.clock.install()
+    open_task(style, lone_page, monkeypatch, saved=True, undo_url="/fake/undo")
+    assert lone_page.get_by_role("button", name="Undo").is_visible()
+    lone_page.clock.fast_forward(10_500)
+    assert not lone_page.get_by_role("button", name="Undo").is_visible()
 
 
 def test_undo_brings_the_task_back(

@@ -5,7 +5,23 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
+from tests.e2e.conftest import SharedContext
+
 pytestmark = pytest.mark.browser
+#: What a page finds of earlier visitors.
+LEFT = """async () => ({
+    cookies: document.cookie,
+    local: localStorage.length,
+    session: sessionStorage.length,
+    databases: (await indexedDB.databases()).length,
+    caches: (await caches.keys()).length,
+    workers: (await navigator.serviceWorker.getRegistrations()).length,
+    location: (await navigator.permissions.query({ name: "geolocation" })).state,
+    online: navigator.onLine,
+})"""
+NOTHING = {
+    "cookies": "", "local": 0, "session": 0, "databases": 0, "caches": 0, "workers": 0, "location": "prompt", "online": True,
+}  # fmt: skip
 
 
 @pytest.mark.django_db(transaction=True)
@@ -28,3 +44,30 @@ def test_a_refusal_by_the_content_policy_is_noticed(page: Page) -> None:
     assert page.title() != "ran"
     assert "Content Security Policy" in page.faults[0]  # type: ignore[attr-defined]
     page.faults.clear()  # type: ignore[attr-defined]
+
+
+def test_a_visitor_finds_nothing_of_the_one_before(style: str, laptops: SharedContext) -> None:
+    first = laptops.visitors()
+    page = next(first)
+    page.context.route("**/screen/task/", lambda route: route.continue_())
+    page.goto(style + "task/")
+    page.evaluate("navigator.serviceWorker.register(document.querySelector('meta[name=worker]').content)")
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.evaluate("document.cookie = 'theme=dark'; localStorage.a = sessionStorage.a = 1")
+    page.evaluate("caches.open('a').then(cache => cache.put('/a', new Response('a')))")
+    page.evaluate("new Promise(done => { indexedDB.open('a').onsuccess = done }).then(() => true)")
+    page.context.grant_permissions(["geolocation"])
+    other = page.context.new_page()
+    other.emulate_media(color_scheme="dark")
+    page.context.set_offline(True)
+    left = page.evaluate(LEFT)
+    assert all(left[name] != nothing for name, nothing in NOTHING.items()), left
+    next(first, None)
+
+    second = laptops.visitors()
+    page = next(second)
+    assert len(page.context.pages) == 2, "the new page, and the one that keeps the renderer process"
+    page.goto(style.replace("/style/screen/", "/static/js/core.js"))  # stores nothing itself
+    found = page.evaluate(LEFT)
+    next(second, None)
+    assert found == NOTHING

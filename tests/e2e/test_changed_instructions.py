@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotator.models import Participation
 from annotator.services.study import study_update
-from tests.e2e.test_nothing_is_lost import begin, choose
+from tests.e2e.tasks import begin, choose
 from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.test_in_view import show, stages_of
+from tests.e2e.task_screens import show, stages_of
 
 pytestmark = pytest.mark.browser
 

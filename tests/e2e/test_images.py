@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from annotator.hit_types.base import Block, Field, Option, Stage
 from annotator.hit_types.images import ImageText, StoredImage
-from tests.e2e.test_in_view import show
+from tests.e2e.task_screens import show
 from tests.pictures import picture
 
 pytestmark = pytest.mark.browser

@@ -12,7 +12,7 @@ from annotator.models import Assignment, Judgment, Study
 from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import right_answers
-from tests.annotator.web.test_annotator_flow import TYPES, demo_study
+from tests.annotator.demo_studies import TYPES, demo_study
 from tests.bot import practice_stages
 from tests.e2e import keyboard
 

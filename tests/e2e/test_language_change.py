@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotator.models import Judgment, Study
 from annotator.services.account import account_language_set
-from tests.annotator.web.test_annotator_flow import demo_study
+from tests.annotator.demo_studies import demo_study
 from tests.e2e import keyboard
 from tests.factories import EASY, make_participation, make_study, make_user
 

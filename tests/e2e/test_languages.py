@@ -12,9 +12,9 @@ from annotator.models import Judgment
 from annotator.web.style_gallery.samples import screens
 from annotator.web.task_page import stage_marks
 from annotator.web.wording import stages_shown
-from tests.annotator.web.test_annotator_flow import TYPES
+from tests.annotator.demo_studies import TYPES
 from tests.e2e.axe import violations
-from tests.e2e.test_in_view import show, stages_of
+from tests.e2e.task_screens import show, stages_of
 from tests.factories import make_study
 
 pytestmark = pytest.mark.browser

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from annotator.models import FileImport
 from annotator.services.imports.file_imports import file_import_run
 from annotator.services.study import study_create
-from tests.annotator.services.imports.test_file_imports import material
+from tests.annotator.services.imports.material_files import material
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

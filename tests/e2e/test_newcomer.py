@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e import keyboard
 from tests.e2e.axe import violations
+from tests.e2e.commands import PASSWORD, manage
 from tests.e2e.conftest import LAPTOP, visitor
-from tests.e2e.test_study_end_to_end import PASSWORD, manage
 from tests.installation import Installation
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("supervisor")]

@@ -19,9 +19,10 @@ from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import leases_expire
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import right_answers
-from tests.annotator.web.test_annotator_flow import demo_study
+from tests.annotator.demo_studies import demo_study
 from tests.bot import practice_stages
 from tests.e2e import keyboard
+from tests.e2e.tasks import begin, choose
 from tests.factories import EASY, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -32,23 +33,8 @@ def study(db: None) -> Study:
     return make_study(items=3, launched=True, redundancy=2, undo_seconds=600)
 
 
-def begin(page: Page, base: str, study: Study) -> None:
-    """From the link to the first task."""
-    page.goto(f"{base}/join/{study.join_token}/")
-    page.get_by_role("button", name="Start").click()
-    page.get_by_role("button", name="Continue").click()
-    expect(page.locator("form[data-task]")).to_be_visible()
-    keyboard.wait_ready(page)
-
-
 def task_of(page: Page) -> int:
     return int(page.locator("form[data-task]").get_attribute("data-task") or 0)
-
-
-def choose(page: Page, key: str) -> None:
-    """Press an option's key, and wait until the server has the draft."""
-    with page.expect_response(lambda response: "/draft/" in response.url and response.ok):
-        page.keyboard.press(key)
 
 
 def soon(condition: Callable[[], Any], page: Page) -> None:

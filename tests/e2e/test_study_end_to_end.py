@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,27 +11,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from foretell import env
 from tests.e2e import keyboard
+from tests.e2e.commands import PASSWORD, manage
 from tests.e2e.conftest import visitor
-from tests.faults.test_supervisor import Installation
+from tests.installation import Installation
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("supervisor")]
-PASSWORD = "a-long-password-7"
 STARTERS = ("Can owls fly?", "Can ducks swim?", "Can bats see?")
-
-
-def manage(installation: Installation, *arguments: str, **more: str) -> str:
-    """A command on the installation, as its operator would run it."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "manage.py", *arguments],
-        cwd=env.ROOT,
-        env=installation.environment() | more,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def material() -> bytes:

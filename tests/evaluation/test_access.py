@@ -12,46 +12,12 @@ from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import recipe_file
 from evaluation.simulators.start import simulation_create
+from tests.evaluation.pages import PAGES, SENT
 from tests.evaluation.run_factories import make_material
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROLES = ["viewer", "reviewer", "editor", "owner"]
-#: page -> the role that it needs.
-PAGES = {
-    "/admin/evaluation/endpoint/ENDPOINT/change/": "viewer",
-    "/admin/evaluation/recipe/RECIPE/change/": "viewer",
-    "/admin/evaluation/pipeline/PIPELINE/change/": "viewer",
-    "/admin/evaluation/pipeline/PIPELINE/progress/": "viewer",
-    "/admin/evaluation/run/RUN/change/": "viewer",
-    "/admin/evaluation/run/RUN/progress/": "viewer",
-    "/admin/evaluation/run/STUDY_RUN/change/": "viewer",
-    "/admin/evaluation/run/STUDY_RUN/transcript/": "viewer",
-    "/admin/evaluation/run/prompt/STUDY/": "viewer",
-    "/admin/evaluation/run/STUDY_RUN/compare/": "viewer",
-    "/admin/evaluation/run/STUDY_RUN/calls.jsonl": "viewer",
-    "/admin/evaluation/call/CALL/change/": "viewer",
-    "/studies/STUDY/reports/": "viewer",
-    "/api/v1/studies/mine/runs/": "viewer",
-    "/api/v1/studies/mine/report-columns/": "viewer",
-    "/api/v1/runs/RUN/": "viewer",
-    "/api/v1/runs/RUN/estimate/": "viewer",
-    "/api/v1/runs/STUDY_RUN/": "viewer",
-    "/api/v1/pipelines/PIPELINE/": "viewer",
-}
-#: What is sent by POST, and the role that it needs.
-SENT = {
-    "/admin/evaluation/endpoint/ENDPOINT/try/": "editor",
-    "/admin/evaluation/endpoint/ENDPOINT/change/": "owner",
-    "/admin/evaluation/pipeline/PIPELINE/again/": "editor",
-    "/admin/evaluation/pipeline/PIPELINE/budget/": "editor",
-    "/api/v1/pipelines/PIPELINE/pause/": "editor",
-    "/admin/evaluation/run/STUDY_RUN/do/pause/": "editor",
-    "/api/v1/studies/mine/runs/": "editor",
-    "/api/v1/runs/RUN/pause/": "editor",
-    "/admin/evaluation/run/RUN/do/cancel/": "editor",
-    "/admin/evaluation/pipeline/PIPELINE/do/cancel/": "editor",
-}
 #: Lists, which everybody has; they show only what is one's own.
 LISTS = ["endpoint", "recipe", "pipeline", "run", "call", "report"]
 

@@ -20,7 +20,7 @@ from annotator.services.assignment import assignment_next, assignment_return, le
 from annotator.services.participation import annotator_create, participation_join
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
-from tests.annotator.services.test_one_condition import TEMPLATES, seen_of, template_study
+from tests.annotator.services.template_studies import TEMPLATES, seen_of, template_study
 from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]

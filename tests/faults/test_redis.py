@@ -25,7 +25,7 @@ from tests.evaluation.conftest import scripted, scripted_process  # noqa: F401
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study
-from tests.faults.test_race import Annotator
+from tests.faults.http_annotator import Annotator
 from tests.processes import WebProcess, WorkerProcess, wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.fault]

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.soak.plan import Plan
 from benchmarks.soak.run import balances, same_answer, soak_run
 from benchmarks.soak.setups import Processes
-from tests.foretell.test_env import names_read
+from tests.foretell.env_names import names_read
 
 pytestmark = pytest.mark.fault
 

@@ -19,7 +19,7 @@ from django.db import connection
 
 from foretell import env
 from tests.databases import address, empty_database, schema
-from tests.faults.test_race import Annotator
+from tests.faults.http_annotator import Annotator
 from tests.processes import WebProcess, shared_environment, wait_until
 
 UPGRADE_FROM = "4373285f247c26ef7406f20bf571677dc2b49641"

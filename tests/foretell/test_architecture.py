@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +50,31 @@ MOST_LINES = 420
 def own_files(folders: Iterable[str], *endings: str) -> list[Path]:
     found = (path for folder in folders for path in (env.ROOT / folder).rglob("*"))
     return [path for path in found if path.suffix in endings and "vendor" not in path.parts]
+
+
+#: The contract of HIT types, which tests/annotator/hit_types/test_new_type.py applies to a type of its own.
+APPLIED = {
+    "tests.contracts.test_hit_type_prompts",
+    "tests.contracts.test_hit_type_questions",
+    "tests.contracts.test_hit_types",
+}
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The full name of every module, or name in a module, that a file imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+
+
+def test_what_tests_share_is_not_in_files_of_tests() -> None:
+    """A test can then be moved or deleted without breaking another file, and a helper is found by its module's name."""
+    files = own_files(("tests", "benchmarks"), ".py")
+    names = {name for path in files for name in imported(ast.parse(path.read_text("utf-8")))}
+    assert len(names) > 1000
+    assert {name for name in names if re.match(r"tests\.(.+\.)?test_", name)} == APPLIED
 
 
 def test_files_can_be_read_in_one_sitting() -> None:

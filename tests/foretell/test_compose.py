@@ -18,7 +18,7 @@ from lxml.html import fromstring
 
 from foretell import env
 from foretell.serve import COMMANDS
-from tests.foretell.test_env import names_explained, names_read
+from tests.foretell.env_names import names_explained, names_read
 
 REQUIRED = re.compile(r"\$\{([A-Z_]+):\?")
 ANY = re.compile(r"\$\{([A-Z_]+)(?::[-?]([^}]*))?\}")

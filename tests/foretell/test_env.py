@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from foretell import env
+from tests.foretell.env_names import names_explained, names_read
 
-NAMES = re.compile(r"\b(?:text|number|flag|words)\(\s*\"([A-Z_]+)\"")
 COMPOSE_ONLY = {"SITE", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
 GOOD = {
     "FORETELL_PRODUCTION": "1",
@@ -22,14 +22,6 @@ GOOD = {
     "PROXIES": "1",
     "EMAIL_URL": "smtp+tls://user:password@mail.example:587",
 }
-
-
-def names_read() -> set[str]:
-    return set(NAMES.findall((env.ROOT / "foretell" / "env.py").read_text()))
-
-
-def names_explained() -> set[str]:
-    return set(re.findall(r"^#? ?([A-Z_]+)=", (env.ROOT / ".env.example").read_text(), re.MULTILINE))
 
 
 def python(code: str, **settings: str) -> subprocess.CompletedProcess[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -13,6 +12,7 @@ from annotator.services.assignment import assignment_next
 from annotator.services.message import message_send
 from annotator.services.study import study_launch, study_update
 from annotator.services.submit_and_next import turn_take
+from tests.annotator.admin.study_files import GOOD, csv_file, page
 from tests.annotator.admin.study_forms import sent_form
 from tests.factories import (
     make_item,
@@ -27,22 +27,10 @@ pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert('x')</script>"
 
 
-def page(study: Study, name: str = "change", *rest) -> str:
-    return reverse(f"admin:annotator_study_{name}", args=[study.pk, *rest])
-
-
 def settings_sent(form) -> dict:
     """What a browser would send from the settings as they stand."""
     values = {name: form[name].value() for name in form.fields}
     return {name: value for name, value in values.items() if value is not None and value is not False}
-
-
-def csv_file(*rows: str) -> SimpleUploadedFile:
-    text = "question,explanation,answer,follow_up,real_output,system\n" + "\n".join(rows) + "\n"
-    return SimpleUploadedFile("items.csv", text.encode())
-
-
-GOOD = "Can owls fly?,All birds can fly.,yes,Can penguins fly?,no,robot-a"
 
 
 # -- a study's life -------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from annotator.services.membership import member_change
 from annotator.services.payment import bonus_give
 from annotator.services.study import study_update
 from annotator.services.workspace import workspace_member_set
-from tests.annotator.admin.test_study_page_access import PAGES, address
+from tests.annotator.admin.study_pages import PAGES, address
 from tests.factories import (
     make_file_import,
     make_image,

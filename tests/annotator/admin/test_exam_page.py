@@ -28,7 +28,7 @@ from annotator.services.api_tokens import api_token_make
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
 from annotator.services.submit_and_next import turn_take
-from tests.annotator.services.test_exams import NO, YES, own, sit
+from tests.annotator.services.own_exams import NO, YES, own, sit
 from tests.factories import make_participation, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db

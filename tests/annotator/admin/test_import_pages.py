@@ -13,7 +13,7 @@ from annotator.models import Item, Judgment, Membership, Study, User
 from annotator.services.imports import pending_uploads
 from annotator.services.study import study_create
 from tests.annotator.admin.study_forms import NASTY, ROOT, sent_form, upload
-from tests.annotator.services.imports.test_material_import import ROW
+from tests.annotator.services.imports.material_rows import ROW
 from tests.factories import make_item, make_study, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]

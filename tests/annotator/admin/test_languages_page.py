@@ -12,8 +12,8 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.hit_types.translations import question_texts, read_translations, texts_replaced
 from annotator.models import Study
 from annotator.services.study import study_update
+from tests.annotator.demo_studies import TYPES
 from tests.annotator.translated_study import outdated
-from tests.annotator.web.test_annotator_flow import TYPES
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotator.models import Exclusion, Membership
 from annotator.services.message import message_send
-from tests.annotator.admin.test_admin import GOOD, csv_file, page
+from tests.annotator.admin.study_files import GOOD, csv_file, page
 from tests.factories import (
     make_judgment,
     make_participation,

@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 from annotator.models import Membership, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
+from tests.annotator.api.addresses import OF_OWNER, OF_STUDY, OPEN
 from tests.annotator.api.conftest import client_of
 from tests.factories import (
     lab_copy,
@@ -25,35 +26,6 @@ from tests.factories import (
 
 pytestmark = pytest.mark.django_db
 
-#: (name, method, needed role); every address of the API that belongs to a study is here.
-OF_STUDY = [
-    ("study-detail", "get", "viewer"),
-    ("study-detail", "patch", "editor"),
-    ("study-launch", "post", "editor"),
-    ("study-pause", "post", "editor"),
-    ("study-resume", "post", "editor"),
-    ("study-close", "post", "editor"),
-    ("study-progress", "get", "viewer"),
-    ("study-items", "get", "viewer"),
-    ("images", "get", "viewer"),
-    ("images", "post", "editor"),
-    ("material_import", "post", "editor"),
-    ("uploads", "post", "editor"),
-    ("upload_pieces", "put", "editor"),
-    ("file_import", "get", "editor"),
-    ("file_import_cancel", "post", "editor"),
-    ("file_import_problems", "get", "editor"),
-    ("judgments", "get", "viewer"),
-    ("judgments_import", "post", "editor"),
-    ("judgments_export", "get", "viewer"),
-    ("exclusions", "get", "viewer"),
-    ("exclusions", "post", "reviewer"),
-    ("exports", "get", "viewer"),
-    ("exports", "post", "viewer"),
-    ("exclusion_lift", "post", "reviewer"),
-]
-OF_OWNER = [("export", "get"), ("export_file", "get")]
-OPEN = {"schema", "docs", "hit_types", "study-list"}
 ROLES = ["viewer", "reviewer", "editor", "owner"]
 
 

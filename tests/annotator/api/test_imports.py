@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from annotator.models import Item, Judgment, Study, User
 from annotator.services.study import study_create
-from tests.annotator.services.imports.test_material_import import ROW
+from tests.annotator.services.imports.material_rows import ROW
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
-from tests.annotator.services.test_exams import NO, YES, own, sit
+from tests.annotator.services.own_exams import NO, YES, own, sit
 from tests.factories import make_item, make_participation, make_study
 
 

@@ -18,7 +18,7 @@ from annotator.services.participation import participation_join
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
-from tests.annotator.services.test_exams import YES, make_exam_study, own, sit
+from tests.annotator.services.own_exams import YES, make_exam_study, own, sit
 from tests.factories import make_item, make_participation, make_study, make_user
 
 

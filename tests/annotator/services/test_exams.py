@@ -20,19 +20,12 @@ from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import ExamAttempt, Participation, Study
 from annotator.selectors.exam import exam_versions_of
 from annotator.selectors.participation import earnings_of, participation_step
-from annotator.services.exam import exam_start, exam_submit
+from annotator.services.exam import exam_start
 from annotator.services.study import study_launch, study_update
+from tests.annotator.services.own_exams import YES, make_exam_study, own, sit
 from tests.factories import make_participation, make_study, simulation_payload
 
 SIMULATION = hit_type_get("simulation")
-YES, NO = {"helpful": "yes", "answer": "yes"}, {"helpful": "yes", "answer": "no"}
-
-
-def own(count: int = 4, *, pool: str = "") -> list[dict[str, Any]]:
-    return [
-        {"key": f"mine-{pool}{n}", "payload": simulation_payload(f"{pool}{n}"), "gold": YES, "reason": f"Because {n}.", "pool": pool}
-        for n in range(count)
-    ]  # fmt: skip
 
 
 # -- reading ---------------------------------------------------------------------------------------------
@@ -109,22 +102,9 @@ def test_the_example_in_the_guide_is_a_valid_question() -> None:
 # -- of a study ------------------------------------------------------------------------------------------
 
 
-def make_exam_study() -> Study:
-    return make_study(
-        items=3, exam_required=True, exam_own=own(4), exam_questions=4, pass_mark=3, exam_pay="1.50",
-        exam_attempts=2, exam_wait_minutes=10, launched=True,
-    )  # fmt: skip
-
-
 @pytest.fixture
 def study(db: None) -> Study:
     return make_exam_study()
-
-
-def sit(person: Participation, *, right: int) -> ExamAttempt:
-    attempt = exam_start(participation=person)
-    answers = {key: YES if n < right else NO for n, key in enumerate(attempt.drawn)}
-    return exam_submit(attempt=attempt, answers=answers)
 
 
 def test_the_studys_own_questions_form_a_frozen_exam(study: Study) -> None:

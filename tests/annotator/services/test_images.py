@@ -26,17 +26,11 @@ from annotator.services.items import item_edit
 from annotator.services.study import study_update
 from annotator.services.study_copy import study_duplicate
 from annotator.services.study_removal import study_delete, study_purge
+from tests.annotator.image_rows import ROW
 from tests.factories import make_study, make_user
 from tests.pictures import archive, picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]
-ROW = {
-    "question": "![A cat on a mat](cat.png)",
-    "explanation": "It sits on a mat.",
-    "answer": "yes",
-    "follow_up": "Does it lie?",
-    "formats": {"question": "image"},
-}
 
 
 def with_images(**fields: Any) -> Study:

@@ -22,7 +22,7 @@ from annotator.services.judgment_undo import judgment_undo
 from annotator.services.participation import participation_leave
 from annotator.services.review import judgments_accept
 from annotator.services.stage_submit import stage_submit
-from tests.annotator.web.test_annotator_flow import demo_study
+from tests.annotator.demo_studies import demo_study
 from tests.bot import Bot
 from tests.factories import make_participation, make_study, make_user
 

@@ -2,53 +2,26 @@
 
 from __future__ import annotations
 
-import io
-import json
-from collections import Counter
 from datetime import timedelta
-from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
-import annotator.demo
 from annotator.core.errors import Refused
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Participation, Study
+from annotator.models import Assignment, Participation
 from annotator.services.assignment import assignment_next, assignment_return, leases_expire
-from annotator.services.imports.material_import import material_import
 from annotator.services.judgment_undo import judgment_undo
-from annotator.services.study import study_launch
-from annotator.services.study_templates import study_create_from_template, study_templates
 from annotator.services.submit_and_next import turn_take
-from tests.annotator.services.test_queries import answer
-from tests.factories import EASY, make_participation, make_user
-
-DEMO = Path(annotator.demo.__path__[0])
-#: Every template that people work on, also those of one variant ("rationale_properties/support").
-TEMPLATES = [one.key for one in study_templates() if not one.external]
-ROWS = 12
-
-
-def demo_rows(template: str) -> list[dict[str, Any]]:
-    """The demo material of a template: of a variant, only its rows."""
-    name, _, variant = template.partition("/")
-    rows = [json.loads(line) for line in (DEMO / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-    field = hit_type_get(name).variant_field
-    return [row for row in rows if not variant or row[field] == variant][:ROWS]
-
-
-def template_study(template: str, slug: str, rows: list[dict[str, Any]] | None = None) -> Study:
-    """A live study as its template makes it, without the steps before the tasks."""
-    fields = {name: value for name, value in EASY.items() if name != "hit_type"}
-    study = study_create_from_template(by=None, template=template, slug=slug, title=slug, **fields)
-    lines = "\n".join(json.dumps(row) for row in rows or demo_rows(template))
-    material_import(study=study, file=io.BytesIO(lines.encode()), name="m.jsonl")
-    study_launch(study=study)
-    study.refresh_from_db()
-    return study
+from tests.annotator.services.answers import answer
+from tests.annotator.services.template_studies import (
+    TEMPLATES,
+    demo_rows,
+    seen_of,
+    template_study,
+)
+from tests.factories import make_participation, make_user
 
 
 def needs_it(name: str) -> bool:
@@ -56,12 +29,6 @@ def needs_it(name: str) -> bool:
     kind = hit_type_get(name.partition("/")[0])
     payloads = [kind.parse_item(row).payload for row in demo_rows(name)]
     return any(len(kind.every_stage(payload)) > 1 or kind.arms(payload) > 1 for payload in payloads)
-
-
-def seen_of(user_pk: int) -> Counter[str]:
-    """How often somebody was given each input, in whichever study."""
-    rows = Assignment.objects.filter(rater__user_id=user_pk)
-    return Counter(rows.values_list("item__instance__input", flat=True))
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -19,9 +18,9 @@ from annotator.models import Assignment, Instance, Participation, Study
 from annotator.services.assignment import assignment_next
 from annotator.services.imports.material_import import material_import
 from annotator.services.participation import participation_join
-from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse, take_steps
 from annotator.services.study import study_create, study_launch
+from tests.annotator.services.answers import answer
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -77,15 +76,6 @@ def counts_of_a_task(study: Study, *, tasks: int) -> list[int]:
             if number == tasks:
                 found.append(len(captured))
     return found
-
-
-def answer(kind: Any, assignment: Assignment, stage: int) -> Any:
-    from random import Random
-
-    asked = kind.stages(assignment.item.payload, assignment.presentation)[stage]
-    return rehearsal_answer(
-        asked, gold=assignment.item.gold, item_key=assignment.item.key, accuracy=1, rng=Random(1)
-    )
 
 
 @pytest.mark.parametrize("name", TYPES)

@@ -15,7 +15,7 @@ from annotator.models import Judgment
 from annotator.services.assignment import assignment_next
 from annotator.services.exports import judgments_export
 from annotator.services.stage_submit import stage_submit
-from tests.annotator.web.test_annotator_flow import demo_study
+from tests.annotator.demo_studies import demo_study
 from tests.factories import make_participation, make_study
 
 pytestmark = pytest.mark.django_db

@@ -19,7 +19,7 @@ from annotator.services.exam import exam_start, exam_submit
 from annotator.services.participation import consent_give
 from annotator.services.stage_submit import stage_submit
 from annotator.services.study import study_update
-from tests.annotator.services.test_exams import own
+from tests.annotator.services.own_exams import own
 from tests.factories import make_participation, make_study
 
 pytestmark = pytest.mark.django_db

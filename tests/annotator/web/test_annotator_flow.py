@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
-from pathlib import Path
 
 import pytest
 from django.test import Client
 from lxml import html
 
-from annotator.hit_types.registry import hit_types
 from annotator.models import ExamAttempt, Judgment, Qualification, Study
-from annotator.services.imports.material_import import material_import
 from annotator.services.participation import practice_answer
-from annotator.services.study import study_close, study_create, study_launch, study_pause, study_update
+from annotator.services.study import study_close, study_launch, study_pause, study_update
+from tests.annotator.demo_studies import ITEMS, TYPES, demo_study
 from tests.bot import Bot
 from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
-DEMO = Path(__file__).resolve().parents[3] / "annotator" / "demo"
-TYPES = [name for name in hit_types() if (DEMO / f"{name}.jsonl").is_file()]
-ITEMS = 4
-
-
-def demo_study(name: str, *, slug: str = "", **fields) -> Study:
-    study = study_create(
-        by=None,
-        hit_type=name,
-        slug=slug or f"way-{name.replace('_', '-')}",
-        title="A study & its way",
-        **(
-            {
-                "consent_text": "We keep **your answers**.",
-                "completion_code": "C0DE-77",
-                # Its few items are of one or two instances, and one person does them all.
-                "one_condition_per_instance": False,
-            }
-            | fields
-        ),
-    )
-    lines = (DEMO / f"{name}.jsonl").read_bytes().splitlines(keepends=True)[:ITEMS]
-    material_import(study=study, file=io.BytesIO(b"".join(lines)), name="demo.jsonl")
-    study_launch(study=study)
-    study.refresh_from_db()
-    return study
 
 
 @pytest.mark.parametrize("name", TYPES)

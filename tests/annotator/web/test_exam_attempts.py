@@ -13,8 +13,8 @@ from annotator.models import ExamAttempt, Qualification, Study
 from annotator.services.exam import exam_start, exam_submit
 from annotator.services.rehearsal.fill import right_answers
 from annotator.services.study import study_launch, study_update
-from tests.annotator.services.test_exams import own
-from tests.annotator.web.test_annotator_flow import demo_study
+from tests.annotator.demo_studies import demo_study
+from tests.annotator.services.own_exams import own
 from tests.bot import Bot
 from tests.factories import make_item, make_participation, make_study, make_user
 

@@ -20,7 +20,7 @@ from annotator.services.api_tokens import api_token_make
 from annotator.services.images import images_add
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_launch
-from tests.annotator.services.test_images import ROW
+from tests.annotator.image_rows import ROW
 from tests.factories import make_judgment, make_participation, make_rater, make_study, make_user
 from tests.pictures import archive, picture
 

@@ -9,7 +9,7 @@ from lxml import html
 
 from annotator.hit_types.base import Question
 from annotator.hit_types.registry import hit_type_get
-from tests.annotator.web.test_annotator_flow import demo_study
+from tests.annotator.demo_studies import demo_study
 from tests.bot import Bot, practice_stages
 from tests.factories import EASY
 

@@ -14,8 +14,8 @@ from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
 from annotator.services.rehearsal.fill import right_answers
 from annotator.web.task_form import task_form
-from tests.annotator.web.test_annotator_flow import TYPES
-from tests.e2e.test_in_view import stages_of
+from tests.annotator.demo_studies import TYPES
+from tests.e2e.task_screens import stages_of
 from tests.factories import make_participation, make_study
 
 

@@ -15,7 +15,7 @@ from evaluation.forms import prompts as prompt_forms
 from evaluation.forms import runs as run_forms
 from evaluation.models import Endpoint, Pipeline, Run
 from evaluation.pipelines.recipe import RecipeError
-from tests.evaluation.admin.test_runs_admin import boss_user, endpoint_fields, pipeline_fields
+from tests.evaluation.admin.run_forms import boss_user, endpoint_fields, pipeline_fields
 from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user

@@ -11,14 +11,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotator.models import Dataset, Rater, User
-from annotator.services.workspace import workspace_personal
+from annotator.models import Dataset, Rater
 from evaluation.models import Endpoint, Pipeline, Run
 from evaluation.pipelines.advance import pipeline_advance
 from evaluation.pipelines.recipe import recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
 from evaluation.services.endpoint import endpoint_save, endpoint_try
-from tests.evaluation.pipelines.test_pipelines import MATERIAL
+from tests.evaluation.admin.run_forms import boss_user, endpoint_fields, pipeline_fields
+from tests.evaluation.pipelines.carried import MATERIAL
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
@@ -36,24 +36,6 @@ def _allowed(scripted: ScriptedProcess, settings: object) -> None:
 def boss(client: Client) -> Client:
     client.force_login(make_user("boss", staff=True, is_superuser=True))
     return client
-
-
-def boss_user() -> User:
-    return User.objects.get(username="boss")
-
-
-def endpoint_fields(scripted: ScriptedProcess, **more: str) -> dict[str, str]:
-    return {
-        "workspace": str(workspace_personal(user=boss_user()).pk),
-        "name": "e",
-        "base_url": scripted.base_url,
-        "model": "scripted",
-        "parameters": "{}",
-        "concurrency": "4",
-        "price_in": "1",
-        "price_out": "2",
-        "timeout_seconds": "5",
-    } | more
 
 
 def test_an_endpoint_is_created_and_its_key_never_shown(boss: Client, scripted: ScriptedProcess) -> None:
@@ -220,21 +202,6 @@ def test_the_preview_shows_the_prompt_for_a_real_item_and_creates_nothing(
         assert shown.status_code == 200
         assert said in shown.content.decode()
     assert scripted.stats()["requests"] == 0
-
-
-def pipeline_fields(endpoint: Endpoint, **more: object) -> dict[str, object]:
-    rows = [
-        {"key": "a", "query": "My left knee clicks since I fell in March. I am 51. What should I do?"},
-        {"key": "b", "query": "I sleep badly since the clocks changed. I drink tea late. What helps?"},
-    ]
-    text = "\n".join(json.dumps(row) for row in rows)
-    return {
-        "recipe": "p2-medical",
-        "file": SimpleUploadedFile("complaints.jsonl", text.encode()),
-        "endpoint": str(endpoint.pk),
-        "overrides": "{}",
-        "allow_own_model": "on",
-    } | more
 
 
 def carried_on(pipeline: Pipeline) -> None:

@@ -19,7 +19,7 @@ from annotator.services.imports.material_import import material_import
 from evaluation.models import Run
 from evaluation.selectors.transcript import runs_compare
 from evaluation.services.call_files import calls_export, calls_import
-from tests.annotator.services.test_images import ROW
+from tests.annotator.image_rows import ROW
 from tests.evaluation.run_factories import (
     SCRIPTED_MARKS,
     make_endpoint,

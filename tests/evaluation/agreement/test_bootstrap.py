@@ -24,28 +24,9 @@ from evaluation.agreement.bootstrap import add_interval, draw_counts, resampled_
 from evaluation.agreement.counts import cluster_codes, count_units
 from evaluation.agreement.intervals import replicate_counts
 from evaluation.agreement.krippendorff import scale_of
+from tests.evaluation.agreement.clusters import clustered
 from tests.evaluation.agreement.simulate import coverage
 from tests.evaluation.agreement.tables import LEVELS, random_matrices, ratings_of
-
-
-def clustered(matrix, seed: int, level="nominal", **more) -> Ratings:
-    """A random table whose units lie in about half as many clusters."""
-    table = ratings_of(matrix, level=level, **more)
-    codes = (
-        np.random.default_rng(seed)
-        .integers(0, max(len(table.units) // 2, 1), len(table.units))
-        .astype(np.int32)
-    )
-    return Ratings(
-        table.raters,
-        table.units,
-        table.labels,
-        table.rater,
-        table.unit,
-        table.value,
-        level=level,
-        clusters=codes,
-    )
 
 
 def literally(table: Ratings, counts) -> Ratings:

@@ -10,9 +10,9 @@ from evaluation.agreement import Ratings, pairwise_kappa, summarize
 from evaluation.agreement import kappa_jackknife as module
 from evaluation.agreement.counts import cluster_codes
 from evaluation.agreement.kappa_jackknife import jackknife_kappas
+from tests.evaluation.agreement.clusters import clustered
 from tests.evaluation.agreement.simulate import coverage_of_mean_kappa
 from tests.evaluation.agreement.tables import random_matrices, ratings_of
-from tests.evaluation.agreement.test_bootstrap import clustered
 
 
 def without(table: Ratings, cluster: int) -> Ratings:

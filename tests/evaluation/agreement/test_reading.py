@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from annotator.core.labels import Spelling
 from evaluation.agreement import UnreadableRatings, read_ratings
 from evaluation.agreement import reading_csv as reading_module
-from tests.annotator.services.imports.test_readers import workbook
+from tests.annotator.services.imports.workbooks import workbook
 from tests.evaluation.agreement.tables import rows_of
 
 GOOD = "who,what,says\nann,q1,yes\nbob,q1,no\nann,q2,yes\n"

@@ -21,7 +21,7 @@ from evaluation.agreement.new_raters import cluster_groups, is_for_new_raters, v
 from evaluation.core.interval import LEAST_CLUSTERS
 from tests.evaluation.agreement.simulate_numbers import NUMBER_DESIGNS, coverage_of_numbers
 from tests.evaluation.agreement.tables import random_matrices, ratings_of
-from tests.evaluation.core.test_interval import estimates_in
+from tests.evaluation.core.estimates import estimates_in
 
 #: Statistics that can lie below -1: no least value, or one that depends on the labels or on the number of raters.
 BELOW = ("fleiss_kappa_unequal", "gwet_ac2", "icc", "mean", "median")

@@ -21,6 +21,7 @@ from evaluation.core.interval import (
     wilson_interval,
 )
 from evaluation.metrics import FollowUps, simulatability
+from tests.evaluation.core.estimates import estimates_in
 
 RANGES = {"share": SHARE, "signed": SIGNED, "at most one": AT_MOST_ONE, "unbounded": UNBOUNDED}
 finite = st.floats(-50, 50)
@@ -86,18 +87,6 @@ def test_every_interval_of_an_agreement_summary_holds_its_estimate(given_labels,
         most = 3 if name in ("mean", "median") else 1  # of the labels; of statistics of agreement
         if one.get("low") is not None:
             assert one["low"] <= one["value"] <= one["high"] <= most
-
-
-def estimates_in(found, name=""):
-    """Every object with an interval under its name, however deep."""
-    if isinstance(found, dict):
-        if {"value", "low", "high"} <= set(found):
-            yield name, found
-        for key, value in found.items():
-            yield from estimates_in(value, key)
-    elif isinstance(found, list):
-        for value in found:
-            yield from estimates_in(value, name)
 
 
 rows_of_followups = st.lists(

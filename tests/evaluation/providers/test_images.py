@@ -12,7 +12,7 @@ from evaluation.providers.base import ChatImage, ChatRequest, ProviderError
 from evaluation.providers.gemini import Gemini, content_body
 from evaluation.providers.images import chat_body
 from evaluation.providers.openai_compatible import OpenAICompatible
-from tests.evaluation.providers.test_providers import ask
+from tests.evaluation.providers.asking import ask
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.pictures import picture
 

@@ -8,35 +8,9 @@ import pytest
 
 from evaluation.providers.base import ChatReply, ProviderError
 from evaluation.providers.scripted.misbehave import KINDS
-from tests.evaluation.providers.test_providers import ask, chat
+from tests.evaluation.providers.asking import ask, chat
+from tests.evaluation.providers.misbehaviour import EXPECTED
 from tests.evaluation.scripted_process import ScriptedProcess
-
-#: The outcome of each kind: the name of the error, or "" if the reply can still be read.
-EXPECTED = {
-    "whitespace": "timeout",
-    "flood": "too_large",
-    "slow": "timeout",
-    "deep": "invalid_reply",
-    "deep_extra": "",
-    "nan": "",
-    "overflow": "",
-    "long_number": "invalid_reply",
-    "gzip_bomb": "too_large",
-    "gzip": "",
-    "bad_gzip": "connection",
-    "nul": "",
-    "error_body": "server",
-    "fractional": "",
-    "odd_types": "invalid_reply",
-    "misfit": "invalid_reply",
-    "html": "invalid_reply",
-    "long_text": "",
-    "loop": "",
-    "empty_body": "invalid_reply",
-    "parts": "",
-    "thinking": "",
-    "partial": "",
-}
 
 
 def test_every_misbehaviour_has_an_expected_outcome() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -24,47 +22,8 @@ from evaluation.providers.openai_compatible import OpenAICompatible, read_error
 from evaluation.providers.rest import Access
 from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
 from evaluation.providers.scripted.options import FAULTS
+from tests.evaluation.providers.asking import ask, chat, in_thread
 from tests.evaluation.scripted_process import ScriptedProcess
-
-Ask = Callable[[Any], Coroutine[Any, Any, Any]]
-
-
-def in_thread(coroutine: Any) -> Any:
-    """Run to the end in a thread of its own, because a browser test of the session may leave an event loop running in this one."""
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
-
-
-def ask(
-    provider: ScriptedProcess,
-    what: Ask,
-    *,
-    path: str = "/v1",
-    timeout: float = 300.0,
-    kind: Any = OpenAICompatible,
-    **access: Any,
-) -> Any:
-    async def main() -> Any:
-        client = kind(
-            Access(
-                base_url=provider.root + path,
-                key="sk-test",
-                policy=HostPolicy.from_entries([provider.host]),
-                timeout=timeout,
-                **access,
-            )
-        )
-        try:
-            return await what(client)
-        finally:
-            await client.aclose()
-
-    return in_thread(main())
-
-
-def chat(model: str, text: str = "Can owls swim?") -> Ask:
-    request = ChatRequest(model, ({"role": "user", "content": text},), {"max_tokens": 100})
-    return lambda client: client.chat(request)
 
 
 def test_a_reply_has_text_model_fingerprint_tokens_and_raw_json(scripted: ScriptedProcess) -> None:

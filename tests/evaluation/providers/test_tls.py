@@ -24,7 +24,7 @@ from evaluation.providers.openai_compatible import OpenAICompatible
 from evaluation.providers.rest import Access
 from evaluation.providers.scripted.app import Scripted
 from evaluation.providers.scripted.http import Connection
-from tests.evaluation.providers.test_providers import in_thread
+from tests.evaluation.providers.asking import in_thread
 from tests.evaluation.scripted_process import ScriptedProcess
 
 

@@ -19,8 +19,8 @@ from evaluation.providers.scripted.http import Request, Response
 from evaluation.runs.create import RunPlan
 from evaluation.services.endpoint import endpoint_save, endpoint_try
 from evaluation.simulators.start import simulation_create
-from tests.evaluation.providers.test_misbehaving import EXPECTED
-from tests.evaluation.providers.test_providers import ask, chat, in_thread
+from tests.evaluation.providers.asking import ask, chat, in_thread
+from tests.evaluation.providers.misbehaviour import EXPECTED
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run, states, work
 from tests.evaluation.scripted_process import ScriptedProcess
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotator.models import Item, Judgment
 from evaluation.providers.base import ProviderError
-from tests.evaluation.providers.test_providers import ask, chat
+from tests.evaluation.providers.asking import ask, chat
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run, states, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user, simulation_payload

@@ -16,7 +16,7 @@ from annotator.models import Judgment, Study, User
 from annotator.services.images import images_add
 from annotator.services.imports.material_import import material_import
 from evaluation.simulators.prompt_check import prompt_problems
-from tests.annotator.services.test_images import ROW
+from tests.annotator.image_rows import ROW
 from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study, make_user

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,7 +42,8 @@ from annotator.services.imports.pending_uploads import (
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 from annotator.services.study import study_create
 from annotator.tasks import file_import_run_task
-from tests.annotator.services.imports.test_material_import import ROW
+from tests.annotator.services.imports.material_files import material
+from tests.annotator.services.imports.material_rows import ROW
 from tests.factories import make_item, make_study, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,13 +62,6 @@ def ada() -> User:
 @pytest.fixture
 def study(ada: User) -> Study:
     return study_create(by=ada, hit_type="simulation", slug="owls", title="Owls")
-
-
-def material(rows: int = 20, **wrong: Any) -> bytes:
-    lines = [ROW | {"key": f"k{n}", "follow_up": f"Can penguin {n} swim?"} for n in range(rows)]
-    if wrong:
-        lines[-1] |= wrong
-    return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
 def requested(study: Study, by: User, data: bytes = b"", **options: Any) -> FileImport:

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotator.models import Item, Study, User
-from tests.annotator.services.imports.test_material_import import ROW
+from tests.annotator.services.imports.material_rows import ROW
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from annotator.services.imports.material_import import material_import
 from annotator.services.imports.value_columns import ValueColumn
 from annotator.services.study import study_create
 from tests.annotator.services.imports.judgments_files import put, ratings, refused
-from tests.annotator.services.imports.test_material_import import ROW, jsonl
+from tests.annotator.services.imports.material_rows import ROW, jsonl
 
 pytestmark = pytest.mark.django_db
 

@@ -10,22 +10,9 @@ from annotator.models import Dataset, Explanation, FollowUp, Instance, Item, Out
 from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import ImportResult, material_import
 from annotator.services.study import study_create
+from tests.annotator.services.imports.material_rows import ROW, jsonl
 
 pytestmark = pytest.mark.django_db
-
-ROW = {
-    "question": "Can owls swim?",
-    "explanation": "Owls are birds, and birds do not swim.",
-    "answer": "no",
-    "follow_up": "Can penguins swim?",
-    "real_output": "yes",
-    "system": "toy-cot",
-    "key": "owl-1",
-}
-
-
-def jsonl(*rows: dict[str, Any]) -> io.BytesIO:
-    return io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
 
 
 def counts() -> list[int]:

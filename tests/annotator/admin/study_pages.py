@@ -1,0 +1,97 @@
+"""The pages of a study, the role that each needs, and their addresses."""
+
+from __future__ import annotations
+
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Study
+
+#: page -> the role that it needs; every page of a study is here.
+PAGES = {
+    "live/": "viewer",
+    "rehearsal/": "viewer",
+    "payments/": "viewer",
+    "payments/owed.csv": "viewer",
+    "payments/bonus/PERSON/": "reviewer",
+    "manage/": "viewer",
+    "exam/exam/new/": "editor",
+    "exam/exam/file/": "editor",
+    "exam/exam/sample.csv": "editor",
+    "contested/": "viewer",
+    "members/": "viewer",
+    "simulators/": "viewer",
+    "duplicate/": "viewer",
+    "remove/": "owner",
+    "versions/": "viewer",
+    "audit/": "owner",
+    "requests/": "reviewer",
+    "items/ITEM/edit/": "editor",
+    "items/ITEM/withdraw/": "editor",
+    "items/ITEM/delete/": "editor",
+    "exam/": "viewer",
+    "languages/": "viewer",
+    "languages/de/": "viewer",
+    "languages/de/exam/QUESTION/": "viewer",
+    "images/": "viewer",
+    "images/items.csv": "viewer",
+    "items/": "viewer",
+    "items/ITEM/": "viewer",
+    "judgments/": "viewer",
+    "judgments/JUDGMENT/": "viewer",
+    "raters/": "viewer",
+    "exclusions/": "viewer",
+    "exports/": "viewer",
+    "download/": "viewer",
+    "exclude/rater/RATER/": "reviewer",
+    "exclude/item/ITEM/": "reviewer",
+    "exclude/judgment/JUDGMENT/": "reviewer",
+    "exclude/judgments/?pk=JUDGMENT": "reviewer",
+    "import/": "editor",
+    "import/sample.jsonl": "editor",
+    "imports/IMPORT/": "editor",
+    "imports/IMPORT/problems.csv": "editor",
+    "import-judgments/": "editor",
+}
+#: What is sent there by POST, and the role that it needs.
+SENT = {
+    "images/": "editor",
+    "images/IMAGE/delete/": "editor",
+    "exclude/judgment/JUDGMENT/": "reviewer",
+    "exclusions/EXCLUSION/lift/": "reviewer",
+    "rehearsal/": "editor",
+    "payments/": "reviewer",
+    "archive/": "owner",
+    "exam/exam/new/": "editor",
+    "exam/exam/file/": "editor",
+    "members/": "owner",
+    "remove/": "owner",
+    "items/ITEM/edit/": "editor",
+    "items/ITEM/withdraw/": "editor",
+    "items/ITEM/delete/": "editor",
+    "exam/": "editor",
+    "languages/de/": "editor",
+    "languages/de/exam/QUESTION/": "editor",
+    "requests/": "owner",
+    "import/": "editor",
+    "import/upload/": "editor",
+    "imports/IMPORT/": "editor",
+    "import-judgments/": "editor",
+    "exports/": "viewer",
+}
+
+
+def address(study: Study, page: str) -> str:
+    """The address of one of ``PAGES`` of a study with one object of each kind."""
+    judgment = study.judgments.get()
+    names = {
+        "ITEM": judgment.item_id,
+        "JUDGMENT": judgment.pk,
+        "RATER": judgment.rater_id,
+        "EXCLUSION": study.exclusions.get().pk,
+        "PERSON": study.participations.get().rater_id,
+        "IMAGE": study.images.get().pk,
+        "QUESTION": hit_type_get(study.hit_type).exam[0].key,
+        "IMPORT": study.file_imports.get().pk,
+    }
+    for name, value in names.items():
+        page = page.replace(name, str(value))
+    return f"/admin/annotator/study/{study.pk}/{page}"

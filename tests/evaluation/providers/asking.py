@@ -1,0 +1,57 @@
+"""One request to a provider, as tests send it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from evaluation.providers.base import ChatRequest
+from evaluation.providers.hosts import HostPolicy
+from evaluation.providers.openai_compatible import OpenAICompatible
+from evaluation.providers.rest import Access
+from tests.evaluation.scripted_process import ScriptedProcess
+
+Ask = Callable[[Any], Coroutine[Any, Any, Any]]
+
+
+def in_thread(coroutine: Any) -> Any:
+    """Run to the end in a thread of its own, because a browser test of the session may leave an event loop running in this one."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+def ask(
+    provider: ScriptedProcess,
+    what: Ask,
+    *,
+    path: str = "/v1",
+    timeout: float = 300.0,
+    kind: Any = OpenAICompatible,
+    **access: Any,
+) -> Any:
+    """What a client of this provider returns for one request."""
+
+    async def main() -> Any:
+        client = kind(
+            Access(
+                base_url=provider.root + path,
+                key="sk-test",
+                policy=HostPolicy.from_entries([provider.host]),
+                timeout=timeout,
+                **access,
+            )
+        )
+        try:
+            return await what(client)
+        finally:
+            await client.aclose()
+
+    return in_thread(main())
+
+
+def chat(model: str, text: str = "Can owls swim?") -> Ask:
+    """A chat request with one message."""
+    request = ChatRequest(model, ({"role": "user", "content": text},), {"max_tokens": 100})
+    return lambda client: client.chat(request)
