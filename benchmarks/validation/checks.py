@@ -61,6 +61,18 @@ def published_alpha() -> Check:
     )
 
 
+def published_by_irrcac() -> Check:
+    """The examples in the documentation of Gwet's irrCAC, on the table of ``published_alpha``."""
+    table = ratings_of(KRIPPENDORFF)
+    pairs = (
+        (round(found.value, 5), value)
+        for found, value in ((fleiss_kappa(table, unequal=True), 0.76117), (gwet_ac1(table), 0.77544))
+    )
+    return compared(
+        "Fleiss' kappa with unequal numbers of raters, AC1", "irrCAC's documentation, 5 decimals", pairs
+    )
+
+
 def kappa(weights: str) -> Check:
     from sklearn.metrics import cohen_kappa_score
 
@@ -220,6 +232,7 @@ def associations() -> Iterator[Check]:
 def checks() -> Iterator[Check]:
     """All of them, in the order of the page."""
     yield published_alpha()
+    yield published_by_irrcac()
     for level in LEVELS:
         yield alpha(level)
     for weights in ("nominal", "linear", "quadratic"):

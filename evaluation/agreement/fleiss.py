@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.agreement.counts import UnitCounts, count_units
+from evaluation.agreement.gwet import mean_shares
 from evaluation.agreement.krippendorff import ALL_SAME, NO_PAIR
 from evaluation.agreement.percent import SINGLE, UNRATED, percent_agreement
 from evaluation.core.estimate import Estimate, undefined
@@ -18,11 +19,12 @@ def fleiss_kappa(ratings: Ratings | UnitCounts, *, unequal: bool = False) -> Est
     that gave label k. From -1 / (m - 1) to 1. Nominal at every level of measurement.
 
     With ``unequal``, units may have different numbers of raters: Pa is then the mean over the units with two ratings or
-    more, p_k their labels' share, and units with one rating are left out and counted.
+    more, and p_k the mean over all rated units of the share n_uk / m_u, as R's irrCAC has it; units with one rating count in
+    p_k only, and are counted as left out.
 
     ``n`` is the number of units. Units that nobody rated are left out and counted. Undefined where units have
     different numbers of ratings (leaving some out would choose among them: use Krippendorff's alpha), where
-    units have a single rating, and where all ratings are the same. Fleiss (1971), equations 3 to 7.
+    units have a single rating, and where all ratings are the same. Fleiss (1971), equations 3 to 7; Gwet (2014), chapter 2.
 
     >>> rows = [("a", "u", "yes"), ("b", "u", "yes"), ("a", "v", "no"), ("b", "v", "yes")]
     >>> round(fleiss_kappa(Ratings.from_rows(rows)).value, 4)  # Pa = 1/2, Pe = 10/16
@@ -53,9 +55,9 @@ def fleiss_kappa(ratings: Ratings | UnitCounts, *, unequal: bool = False) -> Est
 
 def _unequal(counts: UnitCounts) -> Estimate:
     observed = percent_agreement(counts)
-    per_label = counts.per_label_pairable.astype(np.float64)
-    if np.count_nonzero(per_label) < 2:
+    if np.count_nonzero(counts.per_label) < 2:
         return undefined(ALL_SAME, n=observed.n, left_out=observed.left_out)
-    expected = float((per_label * per_label).sum() / per_label.sum() ** 2)
+    shares = mean_shares(counts)
+    expected = float((shares * shares).sum())
     value = (observed.value - expected) / (1 - expected)
     return Estimate(value, n=observed.n, left_out=observed.left_out)

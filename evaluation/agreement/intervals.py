@@ -316,9 +316,9 @@ def _statistics(totals: _Totals, level: Level, scale: Floats) -> dict[Name, Floa
         alpha = np.where(
             _several(per_label, scale, level), 1.0 - (n - 1) * totals.observed / expected, np.nan
         )
-        chance = (per_label * per_label).sum(axis=-1) / (n * n)
-        fleiss = np.where((per_label > 0).sum(axis=-1) > 1, (percent - chance) / (1 - chance), np.nan)
         p = totals.shares / totals.rated[:, None]
+        chance = (p * p).sum(axis=-1)
+        fleiss = np.where((p > 0).sum(axis=-1) > 1, (percent - chance) / (1 - chance), np.nan)
         by_luck = (p * (1 - p)).sum(axis=-1) / (labels - 1) if labels > 1 else np.full(n.shape, np.nan)
         ac1 = (percent - by_luck) / (1 - by_luck)
     return {

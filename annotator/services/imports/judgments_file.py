@@ -62,7 +62,7 @@ class JudgmentsFile:
         """Open the file at its beginning. Cells are as they were before an export made them safe for spreadsheets."""
         self.file.seek(0)
         table = table_open(self.file, name=self.name, log=log)
-        rows = (
+        rows: Iterator[tuple[int, dict[str, Any]]] = (
             (line, {name: cell_restored(cell) for name, cell in values.items()})
             for line, values in table.rows
         )

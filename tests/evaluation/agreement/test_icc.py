@@ -18,7 +18,7 @@ from evaluation.agreement import (
 )
 from evaluation.agreement.icc import NOT_INDEPENDENT, SAME_RATERS, variance_of_one_more
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS
-from tests.evaluation.agreement.tables import random_matrices, ratings_of
+from tests.evaluation.agreement.tables import KRIPPENDORFF, random_matrices, ratings_of
 
 #: Shrout and Fleiss (1979), Table 2: four judges, six targets.
 SHROUT_FLEISS = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
@@ -175,7 +175,7 @@ def test_fleiss_with_unequal_raters_is_fleiss_where_they_are_equal():
         assert fleiss_kappa(table, unequal=True).value == pytest.approx(
             fleiss_kappa(table).value, nan_ok=True
         )
-    # Pa = (1/3 + 1) / 2; labels of both units: 2 a, 1 b and 2 b -> .4, .6
+    # Pa = (1/3 + 1) / 2; shares of a in the three units: 2/3, 0, 1 -> 5/9 and 4/9
     rows = [
         ("x", "u", "a"),
         ("y", "u", "a"),
@@ -186,9 +186,16 @@ def test_fleiss_with_unequal_raters_is_fleiss_where_they_are_equal():
     ]
     table = Ratings.from_rows(rows)
     found = fleiss_kappa(table, unequal=True)
-    assert found.value == pytest.approx((2 / 3 - 0.52) / 0.48)
+    assert found.value == pytest.approx((2 / 3 - 41 / 81) / (40 / 81))
     assert (found.n, found.left_out) == (2, {"units with a single rating": 1})
     assert not fleiss_kappa(table).defined
+
+
+def test_fleiss_with_unequal_raters_is_published():
+    """irrCAC's documentation (Gwet) has .76117 for Krippendorff's table of four observers, and .77544 for AC1."""
+    table = ratings_of(KRIPPENDORFF)
+    assert fleiss_kappa(table, unequal=True).value == pytest.approx(0.76117, abs=5e-6)
+    assert gwet_ac1(table).value == pytest.approx(0.77544, abs=5e-6)
 
 
 def test_there_is_no_f_interval_where_most_ratings_are_one_number():

@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from evaluation.models import Pipeline
 from evaluation.pipelines.recipe import recipe_file
+from evaluation.providers.scripted.world import truth
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
 
@@ -33,6 +34,33 @@ MATERIAL: dict[str, list[dict[str, Any]]] = {
         {"key": "m1", "query": "My left knee clicks since I fell in March. I am 51. It swells in the evening. What should I do?"},
     ],
 }  # fmt: skip
+
+
+THINGS = (
+    "raft",
+    "glacier",
+    "lantern",
+    "violin",
+    "orchard",
+    "submarine",
+    "beaver",
+    "cathedral",
+    "comet",
+    "teapot",
+)
+PLACES = ("harbour", "meadow", "desert", "library", "volcano")
+
+
+def questions(folder: Path) -> Path:
+    """A file of thirty questions, enough to train on."""
+    asked = [f"Could a {THINGS[n % 10]} be kept in a {PLACES[n // 10]}?" for n in range(30)]
+    rows = [
+        {"qid": f"q{n}", "question": question, "answer": truth(question), "facts": [f"A {THINGS[n % 10]} is large."]}
+        for n, question in enumerate(asked)
+    ]  # fmt: skip
+    path = folder / "questions.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
 
 
 def material(task: str, folder: Path) -> Path:

@@ -22,7 +22,7 @@ from evaluation.pipelines.recipe import recipe_file
 from evaluation.pipelines.sweep import pipelines_sweep
 from evaluation.runs.inline import run_inline
 from evaluation.services.dataset import dataset_load
-from tests.evaluation.pipelines.test_quark import questions
+from tests.evaluation.pipelines.carried import questions
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
 

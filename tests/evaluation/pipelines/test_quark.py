@@ -19,41 +19,17 @@ from evaluation.pipelines.steps.material import in_test_part
 from evaluation.pipelines.sweep import pipelines_sweep
 from evaluation.pipelines.training import rounds_of, tuning_work
 from evaluation.providers.scripted.app import Scripted
-from evaluation.providers.scripted.world import truth
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
 from evaluation.services.dataset import dataset_load
+from tests.evaluation.pipelines.carried import questions
 from tests.evaluation.providers.tuned import reply, tuned_on
 from tests.evaluation.reports.studies import table_of
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed")]
-THINGS = (
-    "raft",
-    "glacier",
-    "lantern",
-    "violin",
-    "orchard",
-    "submarine",
-    "beaver",
-    "cathedral",
-    "comet",
-    "teapot",
-)
-PLACES = ("harbour", "meadow", "desert", "library", "volcano")
-
-
-def questions(folder: Path) -> Path:
-    asked = [f"Could a {THINGS[n % 10]} be kept in a {PLACES[n // 10]}?" for n in range(30)]
-    rows = [
-        {"qid": f"q{n}", "question": question, "answer": truth(question), "facts": [f"A {THINGS[n % 10]} is large."]}
-        for n, question in enumerate(asked)
-    ]  # fmt: skip
-    path = folder / "questions.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return path
 
 
 def quark(folder: Path, model: str, *override: str, second: str = "", scripted: ScriptedProcess) -> Pipeline:
