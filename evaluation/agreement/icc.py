@@ -12,7 +12,7 @@ from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, NOT_ASKED, bootst
 from evaluation.agreement.counts import cluster_codes, varied_clusters
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.core.interval import LEAST_VARIED, LEVEL, ONE_MORE, too_alike, too_few
+from evaluation.core.interval import LEAST_VARIED, LEVEL, one_more_part, too_alike, too_few
 from evaluation.core.ratings_table import Floats, Ratings
 
 #: Forms (1, .) and (2, .) take raters as drawn at random, form (3, .) as fixed: whom the F intervals are for.
@@ -163,7 +163,7 @@ def _not_normal(table: Floats) -> str:
 
 
 def variance_of_one_more(table: Floats) -> dict[str, float]:
-    """What one unit more on which all raters agree adds to the variance of each form (:data:`evaluation.core.interval.ONE_MORE`).
+    """What one unit more on which all raters agree adds to the variance of each form (:func:`evaluation.core.interval.one_more_part`).
 
     ``table`` of shape (n, k) holds the numbers. The unit's is any but the most frequent one; each weighs as much as it was given.
     """
@@ -180,8 +180,9 @@ def variance_of_one_more(table: Floats) -> dict[str, float]:
         totals = np.concatenate([[len(cells), *squares], cells.sum(axis=0)])
         before, after = _forms(_mean_squares(totals, k)), _forms(_mean_squares(totals + unit, k))
         changes = {name: _finite((after[name] - before[name]) ** 2) for name in FORMS}
+    part = one_more_part(1.0, nominal=False)
     return {
-        name: ONE_MORE * float(np.average(np.nan_to_num(one), weights=given)) for name, one in changes.items()
+        name: part * float(np.average(np.nan_to_num(one), weights=given)) for name, one in changes.items()
     }
 
 

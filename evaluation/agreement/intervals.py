@@ -30,7 +30,7 @@ from evaluation.agreement.krippendorff import (
 )
 from evaluation.agreement.new_raters import RaterVariance, cluster_groups
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import LEAST_VARIED, ONE_MORE, SHARE, SIGNED, Bounds, too_alike, too_few
+from evaluation.core.interval import LEAST_VARIED, SHARE, SIGNED, Bounds, one_more_part, too_alike, too_few
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = Literal["percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"]
@@ -162,10 +162,10 @@ def tried_labels(used: npt.NDArray[np.bool_], most_frequent: int) -> Ints:
 
 
 def variance_of_one_more(counts: UnitCounts, level: Level, scale: Floats) -> dict[Name, float]:
-    """What one unit more adds to the variance of each statistic of ``BIASED`` (:data:`evaluation.core.interval.ONE_MORE`).
+    """What one unit more adds to the variance of each statistic of ``BIASED`` (:func:`evaluation.core.interval.one_more_part`).
 
     It has the mean number of raters m, who all give it one label k, any but the most frequent one; n_k is how often that was
-    given: ``2/3 sum_k n_k (theta_k - theta)^2 / sum_k n_k``. Among many units that is next to nothing. ``scale`` is ``scale_of``'s.
+    given: ``c sum_k n_k (theta_k - theta)^2 / sum_k n_k``, with c of ``one_more_part``. Among many units that is next to nothing. ``scale`` is ``scale_of``'s.
     """
     pairable = counts.sizes >= 2
     given = counts.per_label_pairable
@@ -195,7 +195,13 @@ def variance_of_one_more(counts: UnitCounts, level: Level, scale: Floats) -> dic
     old = _statistics(before, level, midranks(before.per_label) if level == "ordinal" else scale)
     new = _statistics(after, level, positions)
     squares = {name: np.nan_to_num((new[name] - old[name]) ** 2) for name in BIASED}
-    return {name: ONE_MORE * float(np.average(one, weights=given[labels])) for name, one in squares.items()}
+    agreed = float(before.pairs[0] / before.pairable[0])
+    parts = {
+        name: one_more_part(agreed, nominal=name == "fleiss_kappa" or level == "nominal") for name in BIASED
+    }
+    return {
+        name: parts[name] * float(np.average(one, weights=given[labels])) for name, one in squares.items()
+    }
 
 
 #: Cells (group of clusters, column) of the widest table that is made to leave groups out.

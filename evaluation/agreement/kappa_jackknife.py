@@ -25,8 +25,8 @@ from evaluation.core.interval import (
     LEAST_CLUSTERS,
     LEAST_VARIED,
     LEVEL,
-    ONE_MORE,
     SIGNED,
+    one_more_part,
     t_interval,
     too_alike,
     too_few,
@@ -52,8 +52,8 @@ class KappaJackknife:
     ``variance`` that of its variance (``nan`` where it shares one cluster only). ``pair``, ``cluster`` and ``deviation`` have
     an entry for each pair and cluster: squares of a pair's deviations add up to its variance. ``varied`` of the same shape
     says whether either rater gave the cluster another label than the pair's most frequent one. ``clusters`` of the study
-    hold a rating. ``one_more`` is how much one unit more on which a pair agrees would change its kappa, with a label other than
-    its most frequent one (root of the mean square, weighted by how often each was given): see :data:`evaluation.core.interval.ONE_MORE`.
+    hold a rating. The square of ``one_more`` is what one unit more on which a pair agrees adds to its variance, with a label other than
+    its most frequent one (root of the mean square, weighted by how often each was given): see :func:`evaluation.core.interval.one_more_part`.
     """
 
     kept: Ints
@@ -125,7 +125,7 @@ class KappaJackknife:
 
         bounds = np.full((len(kappas), 2), np.nan)
         value = kappas.kappa[self.kept]
-        variance = self.variance + ONE_MORE * self.one_more**2
+        variance = self.variance + self.one_more**2
         error = np.sqrt(variance)
         varied = np.bincount(self.pair[self.varied], minlength=self.kept.size)
         enough = (self.shared >= LEAST_CLUSTERS) & (self.variance > 1e-24)
@@ -155,7 +155,7 @@ class KappaJackknife:
         change = np.bincount(
             self.cluster, weights=(weight * self.one_more)[self.pair], minlength=self.clusters
         )
-        return ONE_MORE * float(change @ change) / found
+        return float(change @ change) / found
 
     def deviations_of_means(self, weights: Floats) -> Floats:
         """The same of several averages, weights of shape (G, P), before squaring: shape (G, clusters)."""
@@ -350,7 +350,8 @@ def _change_by_one_more(
     x: Floats,
     weights: Weights,
 ) -> Floats:
-    """Shape (pairs,): by how much kappa changes with one unit more on which both raters agree; root of the mean square over labels.
+    """Shape (pairs,): what one unit more on which both raters agree adds to the deviations of kappa: the root of ``one_more_part``
+    of the mean square of the changes.
 
     ``r`` and ``c`` of shape (pairs, labels) are the margins of the pairs' tables, ``most`` the label that is left out of each;
     the others weigh as much as they were ``given``.
@@ -368,7 +369,9 @@ def _change_by_one_more(
             weight = np.where((most != label) & np.isfinite(changed), float(given[label]), 0.0)
             squares += np.where(weight > 0, weight * (changed - kappa) ** 2, 0.0)
             tried += weight
-    return np.sqrt(np.divide(squares, tried, out=np.zeros(n.size), where=tried > 0))
+    agreed = 1.0 - np.divide(observed, n, out=np.zeros(n.size), where=n > 0)
+    part = [one_more_part(share, nominal=weights == "nominal") for share in agreed.tolist()]
+    return np.sqrt(np.array(part) * np.divide(squares, tried, out=np.zeros(n.size), where=tried > 0))
 
 
 def _expected(r: Floats, c: Floats, n: Floats, x: Floats, weights: Weights) -> Floats:

@@ -68,7 +68,7 @@ def test_one_pair_alone_by_hand():
         np.append(one, 1 - frequent) for one in (first, second)
     ]  # one unit more, on whose other label both agree
     change = pairwise_kappa(ratings_of(more)).kappa[0] - pairs.kappa[0]
-    assert found.one_more == pytest.approx([change])
+    assert found.one_more**2 == pytest.approx([change**2 * 2 / 3])
     total = variance + change**2 * 2 / 3
     reach = stats.t.ppf(0.975, 39 * (total / variance) ** 2) * total**0.5 / (1 - value**2)
     expected = np.tanh(np.arctanh(value) + np.array([-reach, reach]))
