@@ -43,7 +43,7 @@ def build() -> str:
         "\n".join(_grid(grid)),
         "### Labels that are numbers",
         f"{numbers['about']['runs']:,} studies a design, last run on {numbers['about']['date']}; the truth is the statistic of 100,000 "
-        "units by the same raters, and for ICC(2,1)'s F interval that of the population of raters, drawn anew in each study. Five "
+        "units by the same raters, and for the generalized interval of ICC(2,1) that of the population of raters, drawn anew in each study. Five "
         "labels unless the design says otherwise. The median of few labels is one of them, so its intervals cover nearly always.",
         "\n".join(_numbers(numbers)),
         "### New raters",
@@ -109,7 +109,7 @@ NUMBERS = {
     "gwet_ac2_quadratic": "AC2, quadratic",
     "icc_2_1": "ICC(2,1)",
     "icc_3_1": "ICC(3,1)",
-    "icc_2_1_f": "ICC(2,1), F",
+    "icc_2_1_f": "ICC(2,1), generalized",
     "icc_3_1_f": "ICC(3,1), F",
     "mean": "mean",
     "median": "median",

@@ -28,11 +28,13 @@ SAME_RATERS = (
 _MOST_ALIKE = 0.5
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 _UPPER = (1 + LEVEL) / 2
+#: Draws for a generalized interval: its ends are then known to about a hundredth of its width.
+_DRAWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class IntraclassCorrelation:
-    """``forms`` maps each of ``FORMS`` to its estimate with the F interval, ``bootstrap`` to that with the bootstrap's.
+    """``forms`` maps each of ``FORMS`` to its estimate with the F interval (forms (2, .): the generalized one), ``bootstrap`` to that with the bootstrap's.
 
     ``units`` were rated by all of ``raters``.
     """
@@ -81,7 +83,7 @@ def intraclass_correlation(
         ICC(1,k), ICC(2,k), ICC(3,k)                                        of the mean of k raters
 
     Numbers are ``Ratings.numbers`` (ranks of ordinal labels). From -1 / (k - 1) to 1 for a single rating. Units that a rater
-    did not rate are left out and counted. Intervals: from the F distribution, which takes the numbers as normal; and
+    did not rate are left out and counted. Intervals: from the F distribution, which takes the numbers as normal (forms (2, .): from all mean squares'); and
     with ``rng`` the cluster bootstrap's. There is no F interval of form (1, .) unless raters are but numbers within each unit
     (``named`` False), and none at all where units share clusters or most ratings are one number. Undefined with fewer than two raters or units, and where no number varies.
     Shrout and Fleiss (1979), equations on pages 423-425; McGraw and Wong (1996), Table 7.
@@ -113,8 +115,8 @@ def intraclass_correlation(
     if math.isnan(values["ICC(3,1)"]) and math.isnan(values["ICC(1,1)"]):
         nothing = dict.fromkeys(FORMS, undefined("no number varies", n=n, left_out=left_out))
         return IntraclassCorrelation(nothing, nothing, n, k)
-    ends = _f_intervals(squares, values)
-    how = f"95 % F interval, {n} units by {k} raters"
+    ends = _f_intervals(squares)
+    size = f"{n} units by {k} raters"
     word = "units" if ratings.clusters is None else "instances"
     varied, label = varied_clusters(ratings, codes)
     alike = too_alike(varied, sums.shape[0], repr(label), word, LEAST_VARIED)
@@ -138,7 +140,10 @@ def intraclass_correlation(
         if why and point.defined:
             forms[name] = replace(point, interval=why)
         elif held:
-            forms[name] = replace(point, low=low, high=high, interval=f"{how}, {WHOSE[name[:6]]}")
+            how = "generalized" if name.startswith("ICC(2,") else "F"
+            forms[name] = replace(
+                point, low=low, high=high, interval=f"95 % {how} interval, {size}, {WHOSE[name[:6]]}"
+            )
         if rng is not None and alike and point.defined and not too_few(sums.shape[0]):
             drawn[name] = replace(point, interval=alike if replicates else NOT_ASKED)
         elif rng is not None:
@@ -247,7 +252,7 @@ def _forms(s: _Squares) -> dict[str, Any]:
         }
 
 
-def _f_intervals(s: _Squares, values: dict[str, Any]) -> dict[str, tuple[float, float]]:
+def _f_intervals(s: _Squares) -> dict[str, tuple[float, float]]:
     from scipy.special import fdtri  # imported late: it takes 5 MB, and only intervals and tests need it
 
     n, k = float(s.n), s.k
@@ -258,25 +263,27 @@ def _f_intervals(s: _Squares, values: dict[str, Any]) -> dict[str, tuple[float, 
             low, high = f / fdtri(n - 1, degrees, _UPPER), f * fdtri(degrees, n - 1, _UPPER)
             found[f"ICC({number},1)"] = (float((low - 1) / (low + k - 1)), float((high - 1) / (high + k - 1)))
             found[f"ICC({number},k)"] = (float(1 - 1 / low), float(1 - 1 / high))
-    low, high = _two_way_random(s, float(values["ICC(2,1)"]))
+    low, high = _two_way_random(s)
     found["ICC(2,1)"] = (low, high)
     found["ICC(2,k)"] = (_stepped_up(low, k), _stepped_up(high, k))
     return found
 
 
-def _two_way_random(s: _Squares, icc: float) -> tuple[float, float]:
-    """Satterthwaite's degrees of freedom for the mix of raters' and rest's variance."""
-    from scipy.special import fdtri
+def _two_way_random(s: _Squares) -> tuple[float, float]:
+    """The generalized interval: each mean square divided by a draw of its chi-square over its degrees of freedom.
 
+    Shrout and Fleiss's, with Satterthwaite's degrees of freedom, is a ratio of two mean squares only where raters hardly differ: for
+    three raters whose variance is a quarter of the units' it covered 92 % over 100 units and 79 % over 1,000, this one 94 to 98 %.
+    Weerahandi (1993); Tian and Cappelleri (2004). The draws are always the same.
+    """
     n, k = float(s.n), s.k
+    rng = np.random.default_rng(0)
+
+    def drawn(square: float, degrees: float) -> Floats:
+        return np.asarray(square * degrees / rng.chisquare(degrees, _DRAWS), dtype=np.float64)
+
+    b, j, e = drawn(s.b, n - 1), drawn(s.j, k - 1), drawn(s.e, (n - 1) * (k - 1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        f = s.j / s.e
-        inner = n * (1 + (k - 1) * icc) - k * icc
-        degrees = (k - 1) * (n - 1) * (k * icc * f + inner) ** 2 / ((n - 1) * k**2 * icc**2 * f**2 + inner**2)
-        if not np.isfinite(degrees) or degrees <= 0:
-            return math.nan, math.nan
-        lower, upper = fdtri(n - 1, degrees, _UPPER), fdtri(degrees, n - 1, _UPPER)
-        both = k * s.j + (k * n - k - n) * s.e
-        low = n * (s.b - lower * s.e) / (lower * both + n * s.b)
-        high = n * (upper * s.b - s.e) / (both + n * upper * s.b)
+        icc = (b - e) / (b + (k - 1) * e + k / n * np.maximum(j - e, 0.0))
+    low, high = np.quantile(icc, [1 - _UPPER, _UPPER])
     return float(low), float(high)

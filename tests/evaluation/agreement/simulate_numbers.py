@@ -73,7 +73,7 @@ class NumberDesign:
         )
 
 
-#: The last two draw new raters in each study, as the F intervals of ICC(2, .) claim.
+#: The last three draw new raters in each study, as the intervals of ICC(2, .) claim.
 NUMBER_DESIGNS = {
     "8 units": NumberDesign(8, 1, 4, 4),
     "12 units": NumberDesign(12, 1, 4, 4),
@@ -89,6 +89,7 @@ NUMBER_DESIGNS = {
     "tenths": NumberDesign(50, 1, 3, 3, points=0),
     "new raters, 30 units": NumberDesign(30, 1, 5, 5, points=0, new_raters=True),
     "new raters, 200 units": NumberDesign(200, 1, 5, 5, points=0, new_raters=True),
+    "three new raters, 1,000 units": NumberDesign(1_000, 1, 3, 3, points=0, new_raters=True),
 }
 
 
