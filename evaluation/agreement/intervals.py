@@ -49,6 +49,8 @@ BIASED: frozenset[Name] = frozenset({"krippendorff_alpha", "fleiss_kappa"})
 _MOST_COLUMNS = 64
 #: Of more labels than this, so many are tried as that of one unit more.
 MOST_TRIED = 64
+#: Cells (label that is tried, label) of the largest table for that.
+_MOST_TRIED_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,15 +151,17 @@ def alpha_estimate(
 
 
 def tried_labels(used: npt.NDArray[np.bool_], most_frequent: int) -> Ints:
-    """The labels that one unit more could have: those that were given, but for the most frequent one; at most 64, evenly spread.
+    """The labels that one unit more could have: those that were given, but for the most frequent one; at most 64, evenly spread,
+    and fewer of tens of thousands.
 
     >>> tried_labels(np.array([True, False, True, True]), 2).tolist()
     [0, 3]
     """
     others = np.flatnonzero(used)
     others = others[others != most_frequent]
-    if others.size > MOST_TRIED:
-        others = others[np.linspace(0, others.size - 1, MOST_TRIED).astype(np.int64)]
+    most = max(1, min(MOST_TRIED, _MOST_TRIED_CELLS // max(used.size, 1)))
+    if others.size > most:
+        others = others[np.linspace(0, others.size - 1, most).astype(np.int64)]
     return others
 
 

@@ -15,7 +15,12 @@ from evaluation.agreement.by_group import by_group
 from evaluation.agreement.counts import count_units
 from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import ac2_without_groups
-from evaluation.agreement.intervals import replicate_counts, values_without_groups, variance_of_one_more
+from evaluation.agreement.intervals import (
+    replicate_counts,
+    tried_labels,
+    values_without_groups,
+    variance_of_one_more,
+)
 from evaluation.agreement.krippendorff import scale_of
 from evaluation.agreement.new_raters import cluster_groups, is_for_new_raters, variance_over_raters
 from evaluation.agreement.percent import percent_agreement
@@ -222,6 +227,12 @@ def test_the_variance_includes_one_unit_more_on_which_raters_agree(level):
         assert agreed < 2 / 3
         part = agreed if name == "fleiss_kappa" or level == "nominal" else 2 / 3
         assert found[name] == pytest.approx(mean * part)
+
+
+def test_one_unit_more_of_very_many_labels_takes_little_memory():
+    """A table of all labels by those that are tried would have six million cells."""
+    for labels, tried in ((100, 64), (1_000, 64), (100_000, 10), (3_000_000, 1)):
+        assert tried_labels(np.ones(labels, dtype=bool), 0).size == tried
 
 
 @pytest.mark.parametrize(
