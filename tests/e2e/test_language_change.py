@@ -91,6 +91,8 @@ def test_the_pages_for_a_lost_connection_follow_the_language(page: Page, live_se
     make_participation(make_study(items=2, launched=True), other)
     page.context.clear_cookies()
     page.goto(f"{live_server.url}/login/")
+    # The login page is in English again. While its worker takes over from the German one, Chromium may hold a form back.
+    controlled(page, "en")
     page.locator("[name=username]").fill("second")
     page.locator("[name=password]").fill("a-long-password-7")
     page.locator("[name=password]").press("Enter")
