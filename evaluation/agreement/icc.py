@@ -18,8 +18,8 @@ from evaluation.core.ratings_table import Floats, Ratings
 #: Forms (1, .) and (2, .) take raters as drawn at random, form (3, .) as fixed: whom the F intervals are for.
 WHOSE = {"ICC(1,": NEW_RATERS, "ICC(2,": NEW_RATERS, "ICC(3,": THESE_RATERS}
 NO_SHARE = "units and raters vary less than the rest"
-#: Why there is no F interval: it takes units as independent.
-NOT_INDEPENDENT = "none: F intervals take units as independent, and several belong to one instance"
+#: Why there is no F or generalized interval: both take units as independent.
+NOT_INDEPENDENT = "none: this interval takes units as independent, and several belong to one instance"
 #: Form (1, .) takes each unit as rated by others. Its F intervals covered 77 % of 200 units by the same 5 raters.
 SAME_RATERS = (
     "none: the F interval of this form is for other raters on each unit, and the same raters rated all"
@@ -34,7 +34,8 @@ _DRAWS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class IntraclassCorrelation:
-    """``forms`` maps each of ``FORMS`` to its estimate with the F interval (forms (2, .): the generalized one), ``bootstrap`` to that with the bootstrap's.
+    """``forms`` maps each of ``FORMS`` to its estimate with the F interval (forms (2, .): the generalized one), ``bootstrap`` to
+    that with the bootstrap's.
 
     ``units`` were rated by all of ``raters``.
     """
@@ -83,9 +84,11 @@ def intraclass_correlation(
         ICC(1,k), ICC(2,k), ICC(3,k)                                        of the mean of k raters
 
     Numbers are ``Ratings.numbers`` (ranks of ordinal labels). From -1 / (k - 1) to 1 for a single rating. Units that a rater
-    did not rate are left out and counted. Intervals: from the F distribution, which takes the numbers as normal (forms (2, .): from all mean squares'); and
+    did not rate are left out and counted. Intervals: from the F distribution or, of forms (2, .), from the
+    distributions of all mean squares (:func:`_two_way_random`), both of which take the numbers as normal; and
     with ``rng`` the cluster bootstrap's. There is no F interval of form (1, .) unless raters are but numbers within each unit
-    (``named`` False), and none at all where units share clusters or most ratings are one number. Undefined with fewer than two raters or units, and where no number varies.
+    (``named`` False), and none at all where units share clusters or most ratings are one number. Undefined with
+    fewer than two raters or units, and where no number varies.
     Shrout and Fleiss (1979), equations on pages 423-425; McGraw and Wong (1996), Table 7.
 
     >>> rows = [(r, u, str(v)) for u, values in {"1": (9, 2), "2": (6, 1), "3": (8, 4)}.items() for r, v in zip("ab", values)]
@@ -159,12 +162,12 @@ def intraclass_correlation(
 
 
 def _not_normal(table: Floats) -> str:
-    """Why there is no F interval: it is for normally distributed numbers. Empty if more than a few numbers occur often."""
+    """Why there is no interval from a normal distribution: most ratings are one number. Empty if they aren't."""
     given = np.unique(table, return_counts=True)[1]
     share = given.max() / table.size
     if share <= _MOST_ALIKE:
         return ""
-    return f"none: F intervals are for normally distributed numbers, and {share:.0%} of the ratings are the same number"
+    return f"none: this interval is for normally distributed numbers, and {share:.0%} of the ratings are the same number"
 
 
 def variance_of_one_more(table: Floats) -> dict[str, float]:

@@ -169,7 +169,8 @@ def variance_of_one_more(counts: UnitCounts, level: Level, scale: Floats) -> dic
     """What one unit more adds to the variance of each statistic of ``BIASED`` (:func:`evaluation.core.interval.one_more_part`).
 
     It has the mean number of raters m, who all give it one label k, any but the most frequent one; n_k is how often that was
-    given: ``c sum_k n_k (theta_k - theta)^2 / sum_k n_k``, with c of ``one_more_part``. Among many units that is next to nothing. ``scale`` is ``scale_of``'s.
+    given: ``c sum_k n_k (theta_k - theta)^2 / sum_k n_k``, with c of ``one_more_part``. Among many units that is
+    next to nothing. ``scale`` is ``scale_of``'s.
     """
     pairable = counts.sizes >= 2
     given = counts.per_label_pairable

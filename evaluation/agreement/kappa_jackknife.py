@@ -78,7 +78,8 @@ class KappaJackknife:
         """An average of the pairs' kappas with its 95 % interval, for these raters and other clusters.
 
         ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
-        Fisher's scale, with the bias subtracted and the variance of one unit more added, and always includes the estimate. There is none where more than a tenth
+        Fisher's scale, with the bias subtracted and the variance of one unit more added, and always includes the
+        estimate. There is none where more than a tenth
         of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated; or where
         nearly all labels are the same (``evaluation.core.interval.too_alike``). With ``new_raters`` it is for other raters too.
         """

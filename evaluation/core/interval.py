@@ -17,8 +17,8 @@ SIGNED: Bounds = (-1.0, 1.0)
 #: Fleiss' kappa where units have different numbers of raters: no least value.
 AT_MOST_ONE: Bounds = (-math.inf, 1.0)
 UNBOUNDED: Bounds = (-math.inf, math.inf)
-#: With fewer clusters than this there is no interval but an exact one (the F interval of an intraclass correlation): simulated studies of 3 to 6 units had intervals of alpha that covered
-#: 72-92 %, of 8 units 94-96 % (``docs/validation.md``).
+#: With fewer clusters than this there is no interval but those of intraclass correlations for normal numbers: simulated studies
+#: of 3 to 6 units had intervals of alpha that covered 72-92 %, of 8 units 94-96 % (``docs/validation.md``).
 LEAST_CLUSTERS = 8
 #: Of these so many must have another label than the most frequent one, for alpha and the kappas: their variance includes one
 #: unit more (:func:`one_more_part`).

@@ -218,7 +218,7 @@ def test_there_is_no_f_interval_where_most_ratings_are_one_number():
     assert share > 0.5
     for form in ("ICC(2,1)", "ICC(3,k)"):
         assert found.forms[form].interval == (
-            f"none: F intervals are for normally distributed numbers, and {share:.0%} of the ratings are the same number"
+            f"none: this interval is for normally distributed numbers, and {share:.0%} of the ratings are the same number"
         )
         assert found.bootstrap[form].low < found.forms[form].value
 
