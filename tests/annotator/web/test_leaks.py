@@ -39,7 +39,8 @@ from tests.factories import make_participation, make_rater, make_study
 pytestmark = pytest.mark.django_db
 DEMO = Path(__file__).resolve().parents[3] / "annotator" / "demo"
 TYPES = [name for name in hit_types() if (DEMO / f"{name}.jsonl").is_file()]
-MARK = re.compile(r"zq\d+x")
+#: Tokens and nonces have no hyphens, so that none of them contains a marker by chance.
+MARK = re.compile(r"zq-\d+-x")
 NEVER = "neverSent"
 CODE = "neverSentBeforeTheEnd"
 #: Every way of asking for the same address.
@@ -56,7 +57,7 @@ def marked(value: Any, numbers: Iterator[int]) -> Any:
     if isinstance(value, list):
         return [marked(one, numbers) for one in value]
     if isinstance(value, str) and " " in value.strip():
-        return f"{value} zq{next(numbers)}x"
+        return f"{value} zq-{next(numbers)}-x"
     return value
 
 
