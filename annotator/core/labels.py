@@ -280,15 +280,15 @@ def _more(column: str, groups: Sequence[Sequence[str]], alike: str) -> list[str]
 
 
 def gold_note(column: str, labels: Sequence[str]) -> str:
-    """A remark on correct labels that nobody gave.
+    """A remark on correct labels that nobody gave. They belong to the scheme of labels, since raters could have given them.
 
     >>> gold_note("right", ["maybe"])
-    "right: nobody gave 'maybe'; as a correct label it counts as one of the labels, on which AC1 depends"
+    "right: nobody gave 'maybe'; as a correct label it counts as one of the labels, whose number AC1 and AC2 depend on"
     """
     shown = ", ".join(map(repr, labels[:5])) + (f" and {len(labels) - 5:,} more" if len(labels) > 5 else "")
     one = len(labels) == 1
     what = "as a correct label it counts as one" if one else "as correct labels they count as some"
-    return f"{column}: nobody gave {shown}; {what} of the labels, on which AC1 depends"
+    return f"{column}: nobody gave {shown}; {what} of the labels, whose number AC1 and AC2 depend on"
 
 
 def _alike(counts: Mapping[str, int], key: Callable[[str], Hashable]) -> list[list[str]]:

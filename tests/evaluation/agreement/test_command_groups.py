@@ -106,7 +106,7 @@ def test_accuracy_against_gold_and_missing_as_wrong(path):
     for option in ("blanks", "ties"):
         with pytest.raises(CommandError, match=f"--{option} wrong needs --gold"):
             run(path, f"--{option}", "wrong")
-    with pytest.raises(CommandError, match="--missing-wrong is now --blanks wrong .* and --ties wrong"):
+    with pytest.raises(CommandError, match=r"--missing-wrong is now --blanks wrong .* and --ties wrong"):
         run(path, "--gold", "right", "--missing-wrong")
     path.write_text(ROWS + "cleo,q1,a,1,easy,30,2\n")
     with pytest.raises(CommandError, match="'q1 · a' has '1' in an earlier line"):

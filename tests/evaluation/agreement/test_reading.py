@@ -283,7 +283,7 @@ def test_correct_labels_that_nobody_gave_are_mentioned():
     assert found.ratings.labels == ("Yes", "no", "yes")
     assert found.notes == (
         "says: 'Yes' (1) and 'yes' (1) differ in case or form only; --fold-case reads them as one",
-        "right: nobody gave 'Yes'; as a correct label it counts as one of the labels, on which AC1 depends",
+        "right: nobody gave 'Yes'; as a correct label it counts as one of the labels, whose number AC1 and AC2 depend on",
     )
     assert read(RIGHT.format("no"), gold="right").notes == ()
     assert read(RIGHT.format("no"), gold="right", order=["no", "yes", "maybe"]).notes == ()

@@ -26,3 +26,12 @@ def test_headings_are_part_of_the_hash() -> None:
         digests.append(study_ratings(study=study).digest)
     assert len(set(digests)) == len(digests)
     assert study_ratings(study=study).digest == digests[-1]
+
+
+def test_correct_labels_are_part_of_the_hash() -> None:
+    study = make_study(hit_type="external_labels", slug="labels")
+    item = make_item(study)
+    before = study_ratings(study=study).digest
+    item.gold = {"label": "yes"}
+    item.save()
+    assert study_ratings(study=study).digest != before

@@ -117,7 +117,7 @@ def test_correct_labels_that_nobody_gave_are_mentioned(elsewhere: Study) -> None
     result = put(elsewhere, text, JudgmentColumns("q", (ValueColumn("v", gold="right"),), "r"))
     assert result.notes == [
         "v: 'Yes' (2) and 'yes' (1) differ in case or form only; --fold-case reads them as one",
-        "v: nobody gave 'Yes'; as a correct label it counts as one of the labels, on which AC1 depends",
+        "v: nobody gave 'Yes'; as a correct label it counts as one of the labels, whose number AC1 and AC2 depend on",
     ]
 
 
