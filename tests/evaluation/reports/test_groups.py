@@ -233,6 +233,21 @@ def test_blank_answers_count_as_wrong_where_that_is_chosen() -> None:
     assert grouped["blanks", "% correct"]["value"] == pytest.approx(2 / 6)
 
 
+def test_labels_of_a_file_are_shown_as_they_are() -> None:
+    """a_b and "a b" are two labels; only ours, such as cannot_guess, are put into words."""
+    study = make_study(hit_type="external_labels", slug="own-labels")
+    text = "q,who,says\n1,ann,a_b\n1,bob,a b\n2,ann,a_b\n2,bob,a_b\n"
+    columns = JudgmentColumns("q", (ValueColumn("says"),), "who")
+    judgments_import(study=study, file=io.BytesIO(text.encode()), name="b.csv", columns=columns)
+    content = computed(study).content
+    heads = [column["label"] for column in table_of(content, "distributions-says")["columns"]]
+    assert {"a_b", "a b"} <= set(heads)
+    figures = [block for section in content["sections"] for block in section["blocks"]]
+    [shares] = [block for block in figures if block["id"] == "agreement-says-labels"]
+    assert shares["data"]["parts"] == ["a b", "a_b"]
+    assert shares["notes"] == ["From left to right: a b · a_b"]
+
+
 def test_rows_without_a_label_are_in_the_denominator_where_they_count_as_wrong() -> None:
     """With one column of labels: ann is right twice and left one blank; bob is right once and has two without a label."""
     study = make_study(hit_type="external_labels", slug="one-column")
