@@ -6,9 +6,12 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
+
+from django.db import connection, transaction
 
 from annotator.models import Study
 from evaluation.core.filter_text import parse_filter
@@ -57,14 +60,14 @@ def release_build(
             f"The report uses the embeddings of a model server ({stored.encoder}), so nobody else can compute it from the data. "
             "Compute a report with another encoder and release that one."
         )
-    scope = Scope(studies)
-    needed = attributes_needed(stored)
-    found = Collection(scope, key=key, attributes=about.attributes | needed)
-    choices = _choices(stored, found.names)
     with tempfile.TemporaryDirectory(prefix="foretell-release-") as name:
         folder = Path(name)
         progress("Collecting the data")
-        rows = _write_tables(found, folder)
+        with _one_moment():
+            scope = Scope(studies)
+            found = Collection(scope, key=key, attributes=about.attributes | attributes_needed(stored))
+            rows = _write_tables(found, folder)
+        choices = _choices(stored, found.names)
         progress("Computing the report from the released data")
         with scratch(_read_tables(folder)) as hidden:
             computed = compute_across(studies=hidden, choices=choices)
@@ -103,6 +106,17 @@ def release_build(
             }
         )
     return built
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """A transaction that sees the database as it was at its beginning: people may be at work meanwhile."""
+    outermost = not connection.in_atomic_block
+    with transaction.atomic():
+        if outermost:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
 
 
 def _choices(choices: Choices, names: Mapping[str, str]) -> Choices:

@@ -68,17 +68,17 @@ class Collection:
             people = list(self._pseudonyms)
             others = sorted(self.scope.raters - set(people))
             return {pk: number for number, pk in enumerate([*people, *others], 1)}
-        pks = table.rows(self.scope).order_by("pk").values_list("pk", flat=True)
+        pks = list(table.rows(self.scope).order_by("pk").values_list("pk", flat=True))
         if table.model is Explanation:
             # Reports name explanations by their ids and draw from the sorted names. All ids have the same number of
             # digits when a release is computed.
             pks = sorted(pks, key=str)
         elif table.model is Judgment:
             return {pk: number for number, pk in enumerate(self._judgments(table), 1)}
-        elif table.model is Participation:
-            numbers = self._numbers[Rater]
-            found = table.rows(self.scope).values_list("pk", "study_id", "rater_id")
-            pks = [pk for pk, *_ in sorted(found, key=lambda row: (row[1], numbers[row[2]]))]
+        elif table.by:
+            numbers = self._numbers[_field(table.model, table.by).remote_field.model]
+            of = dict(table.rows(self.scope).values_list("pk", table.by))
+            pks.sort(key=lambda pk: numbers[of[pk]])
         return {pk: number for number, pk in enumerate(pks, 1)}
 
     def _judgments(self, table: Table) -> Iterator[int]:
@@ -109,7 +109,7 @@ class Collection:
         def chosen(values: Mapping[str, Any]) -> Row:
             return {name: value for name, value in values.items() if name in self.attributes}
 
-        return {
+        shapes: dict[str, dict[str, Callable[[Any], Any]]] = {
             "rater": {"attributes": chosen},
             "participation": {"join_parameters": chosen},
             "snapshot": {"content": lambda content: {**content, "exam": None, "contact": ""}},
@@ -117,7 +117,8 @@ class Collection:
             "judgment": {"signals": lambda found: {n: v for n, v in found.items() if n == "confidence"}},
             "pipeline": {"results": self._results},
             "call": {"parsed": lambda found: {"explanation": ""} if "explanation" in (found or {}) else None},
-        }.get(table.name, {})
+        }
+        return shapes.get(table.name, {})
 
     def _parts(self, parts: Mapping[str, Any]) -> Row:
         numbers = self._numbers[Explanation]

@@ -26,13 +26,7 @@ _LEAST = 2**60
 
 @contextmanager
 def scratch(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterator[list[Study]]:
-    """The studies of a release, in temporary tables; ``rows`` maps the name of each table to its rows, in order.
-
-    In a transaction of its own, it begins with a new connection, because the database remembers which tables the
-    statements of a connection have used.
-    """
-    if not connection.in_atomic_block:
-        connection.close()
+    """The studies of a release, in temporary tables; ``rows`` maps the name of each table to its rows, in order."""
     least = _LEAST + secrets.randbelow(2**30) * 2**29
     with transaction.atomic():
         try:
@@ -56,6 +50,8 @@ def _hide_tables() -> None:
                     f"CREATE TEMPORARY TABLE {name} (LIKE {schema}.{name} INCLUDING DEFAULTS INCLUDING IDENTITY INCLUDING INDEXES)"
                     " ON COMMIT DROP"
                 )
+        # Prepared statements would otherwise go on reading the tables that they were prepared for.
+        cursor.execute("DISCARD PLANS")
 
 
 def _fill(table: Table, rows: Iterable[Mapping[str, Any]], least: int) -> None:
@@ -68,7 +64,7 @@ def _fill(table: Table, rows: Iterable[Mapping[str, Any]], least: int) -> None:
     name = quote(table.model._meta.db_table)
     with connection.cursor() as cursor:
         for field in rest:
-            cursor.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(field.column)} DROP NOT NULL")
+            cursor.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(str(field.column))} DROP NOT NULL")
         listed = ", ".join(quote(str(fields[one].column)) for one in columns)
         with cursor.copy(f"COPY {name} ({listed}) FROM STDIN") as copy:
             for row in rows:

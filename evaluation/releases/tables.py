@@ -132,7 +132,8 @@ class Table:
     """A table of a release.
 
     ``columns`` are columns of the database, without the row's number, which every table has. ``screened`` are free
-    text. Of ``moments`` the release only says whether there is one: no date or time of anybody's work is released.
+    text. Of ``moments`` the release only says whether there is one: no date or time of anybody's work is released. Rows are
+    ordered by the column ``by``, if there is one, so that their order doesn't tell when somebody did something.
     """
 
     model: type[Model]
@@ -140,6 +141,7 @@ class Table:
     rows: Rows
     screened: tuple[str, ...] = ()
     moments: tuple[str, ...] = ()
+    by: str = ""
 
     @property
     def name(self) -> str:
@@ -243,23 +245,27 @@ TABLES = (
         ("study_id", "rater_id", "state", "join_parameters", "finished_at"),
         lambda scope: Participation.objects.filter(study__in=scope.study_pks),
         moments=("finished_at",),
+        by="rater_id",
     ),
     Table(
         Consent,
         ("participation_id", "digest", "withdrawn_at"),
         lambda scope: Consent.objects.filter(participation__study__in=scope.study_pks),
         moments=("withdrawn_at",),
+        by="participation_id",
     ),
     Table(
         ExamAttempt,
         ("participation_id", "score", "pass_mark", "pay", "submitted_at"),
         lambda scope: ExamAttempt.objects.filter(participation__study__in=scope.study_pks),
         moments=("submitted_at",),
+        by="participation_id",
     ),
     Table(
         LedgerEntry,
         ("study_id", "rater_id", "kind", "amount"),
         lambda scope: LedgerEntry.objects.filter(study__in=scope.study_pks),
+        by="rater_id",
     ),
     Table(
         Judgment,

@@ -118,3 +118,17 @@ def test_a_release_does_not_read_what_the_process_remembers() -> None:
         assert snapshot_content(snapshot.pk)["exam"] is None
     assert release_reproduce(release_open(file)).exact
     assert release_reproduce(release_open(file)).exact, "as often as one likes"
+
+
+def test_prepared_statements_read_the_release_too() -> None:
+    file = built(stored(small_study()))[1]
+    small_study()
+
+    def studies() -> int:
+        found = connection.connection.execute("SELECT count(*) FROM annotator_study", prepare=True).fetchone()
+        return int(found[0])
+
+    assert studies() == 2
+    with scratch(release_open(file).rows()):
+        assert studies() == 1
+    assert studies() == 2
