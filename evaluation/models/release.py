@@ -11,7 +11,7 @@ from annotator.core.words import listed, plural
 class Release(models.Model):
     """An anonymised archive of a report's data. A job builds it; it is then never changed.
 
-    ``findings`` is what the researchers should know before they publish it: the rows of each table, what was removed from
+    ``findings`` is what the researchers should know before they publish it: the rows of each table (name and number), what was removed from
     texts, how many raters are nearly alone in their attributes, and whether every value of the report was reproduced.
     """
 

@@ -56,7 +56,7 @@ class Facts:
 def card(facts: Facts) -> str:
     """The data card as Markdown."""
     sections = [
-        f"# {facts.about.title or 'Data of ' + listed([study.title for study in facts.studies])}",
+        f"# {facts.about.title or 'Data: ' + listed([study.title for study in facts.studies])}",
         facts.about.description or "",
         _terms(facts),
         *(_study(study) for study in facts.studies),

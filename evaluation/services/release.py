@@ -135,7 +135,7 @@ def _build(release: Release, file: IO[bytes]) -> dict[str, Any]:
     file.seek(0)
     comparison = built.comparison
     findings = {
-        "rows": built.rows,
+        "rows": [[name, number] for name, number in built.rows.items() if number],
         "removed": built.removed,
         "alone": built.alone,
         "values": comparison.values,

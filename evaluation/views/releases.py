@@ -28,9 +28,7 @@ def releases(request: HttpRequest, pk: int) -> HttpResponse:
     report = report_get_for(user=request.user, pk=pk, role=role)
     if report.state != Report.State.DONE:
         return redirect("evaluation:report", pk=pk)
-    form = ReleaseForm(
-        request.POST or None, report=report, initial={"title": f"Data of {report.study.title}"}
-    )
+    form = ReleaseForm(request.POST or None, report=report, initial={"title": f"Data: {report.study.title}"})
     if request.method == "POST" and form.is_valid():
         release = release_create(report=report, user=request.user, **form.cleaned_data)  # type: ignore[arg-type]
         return redirect("evaluation:release", pk=release.pk)
