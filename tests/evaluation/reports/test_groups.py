@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.label_counts import count_columns
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 from evaluation.core.filter_text import parse_filter
-from evaluation.core.ratings_table import Level
 from evaluation.ratings.attributes import attribute_load, attribute_names
 from evaluation.ratings.judgments import judgments_load
 from tests.evaluation.reports.paper_studies import (
@@ -233,21 +230,6 @@ def test_blank_answers_count_as_wrong_where_that_is_chosen() -> None:
     assert grouped["blanks", "% correct"]["value"] == pytest.approx(2 / 6)
 
 
-def test_labels_of_a_file_are_shown_as_they_are() -> None:
-    """a_b and "a b" are two labels; only ours, such as cannot_guess, are put into words."""
-    study = make_study(hit_type="external_labels", slug="own-labels")
-    text = "q,who,says\n1,ann,a_b\n1,bob,a b\n2,ann,a_b\n2,bob,a_b\n"
-    columns = JudgmentColumns("q", (ValueColumn("says"),), "who")
-    judgments_import(study=study, file=io.BytesIO(text.encode()), name="b.csv", columns=columns)
-    content = computed(study).content
-    heads = [column["label"] for column in table_of(content, "distributions-says")["columns"]]
-    assert {"a_b", "a b"} <= set(heads)
-    figures = [block for section in content["sections"] for block in section["blocks"]]
-    [shares] = [block for block in figures if block["id"] == "agreement-says-labels"]
-    assert shares["data"]["parts"] == ["a b", "a_b"]
-    assert shares["notes"] == ["From left to right: a b · a_b"]
-
-
 def test_rows_without_a_label_are_in_the_denominator_where_they_count_as_wrong() -> None:
     """With one column of labels: ann is right twice and left one blank; bob is right once and has two without a label."""
     study = make_study(hit_type="external_labels", slug="one-column")
@@ -270,42 +252,6 @@ def test_rows_without_a_label_are_in_the_denominator_where_they_count_as_wrong()
         "metrics", "one-column", "--blanks", "wrong", "--bootstrap", "0", stdout=out, stderr=io.StringIO()
     )
     assert "50.0" in out.getvalue()
-
-
-@pytest.mark.parametrize("level", ["nominal", "interval"])
-def test_figures_of_many_labels_are_those_of_the_command(tmp_path: Path, level: Level) -> None:
-    """More labels than are declared. Nobody gave item 7's correct label: its labels are wrong, not left out."""
-    rows = [f"{n},ann,{n}.0,{n}\n{n},bob,{n if n % 3 else n + 1},{n}\n" for n in range(250)]
-    rows[7] = "7,ann,5,999\n7,bob,5.0,999\n"
-    file = tmp_path / "j.csv"
-    file.write_text("q,who,v,right\n" + "".join(rows))
-    study = make_study(hit_type="external_labels", slug="many")
-    columns = JudgmentColumns("q", (ValueColumn("v", gold="right", level=level),), "who")
-    judgments_import(study=study, file=io.BytesIO(file.read_bytes()), name="j.csv", columns=columns)
-    content = computed(study, replicates=0).content
-    out = io.StringIO()
-    arguments = ["--rater", "who", "--unit", "q", "--value", "v", "--gold", "right", "--level", level]
-    call_command(
-        "agreement",
-        str(file),
-        *arguments,
-        "--format",
-        "json",
-        "--bootstrap",
-        "0",
-        stdout=out,
-        stderr=io.StringIO(),
-    )
-    command = json.loads(out.getvalue())
-    cells = cells_of(content, "accuracy-v")
-    for row, name in (("one label per unit", "labels"), ("single labels", "ratings")):
-        cell, found = cells[f"Imported raters, {row}", "% correct"], command["accuracy"][name]
-        assert (cell["value"], cell["n"]) == (found["value"], found["n"])
-    assert cell["n"] == 500
-    agreement = cells_of(content, "agreement-v")
-    for title, name in (("Gwet’s AC1", "gwet_ac1"), ("Krippendorff’s α", "krippendorff_alpha")):
-        cell = agreement[f"{title}, imported raters", "All labels Value"]
-        assert (cell["value"], cell["n"]) == (command[name]["value"], command[name]["n"])
 
 
 def test_medians_and_means_combine_labels_that_have_an_order() -> None:
