@@ -116,7 +116,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
     missed = []
     # People who can still pass don't get the key: they would learn it instead of the task. Nor do people who failed
     # without an account: they could come back as somebody else.
-    known = attempt.passed or bool(participation.recruiter_id) or user_of(request).has_usable_password()
+    known = attempt.passed or participation.recruiter_verified or user_of(request).has_usable_password()
     feedback = rules["exam_feedback"] and known and (retry_at is None or rules.get("exam_key_early", False))
     if feedback:
         kind = hit_type_get(rules["hit_type"])
