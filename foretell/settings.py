@@ -360,6 +360,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
+    "links and events of panels": {"task": "annotator.panel_sweep", "schedule": 3600.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,6 +24,7 @@ from annotator.recruitment.prolific import webhook_signature
 ISSUER = "https://www.prolific.example"
 STUDY = "64395e9c2332b8a59a65d51e"
 SECRET = "cGNqFPb6y0RT3XO9XVSessBDYIbHQ-test"
+_numbers = count()
 
 
 def _rsa() -> rsa.RSAPrivateKey:
@@ -111,7 +113,8 @@ def webhook(
         }
     )
     body = json.dumps(content, separators=(",", ":")).encode()
-    stamp = str(int(time.time() if sent is None else sent))
+    # Prolific's timestamps are in seconds. Two webhooks of a test that say the same must not have the same signature.
+    stamp = str(int(time.time()) + next(_numbers) % 200 if sent is None else int(sent))
     headers = {
         "Content-Type": "application/json",
         "X-Prolific-Request-Timestamp": stamp,

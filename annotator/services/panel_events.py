@@ -13,6 +13,7 @@ from django.utils.crypto import salted_hmac
 from annotator.core.sealed import Unreadable, resealed, seal, unseal
 from annotator.models import PANEL_ENDED, AuditAction, PanelEvent, PanelLink, Participation, Study, User
 from annotator.recruitment.prolific import NAME, STUDY_CHANGED, SUBMISSION_CHANGED, Webhook, status_rank
+from annotator.selectors.panel import panel_studies
 from annotator.services.assignment import participation_release
 from annotator.services.audit import audit_write
 
@@ -138,15 +139,6 @@ def event_apply(*, participation: Participation, status: str, at: datetime) -> s
         participation.state, participation.finished_at = Participation.State.ACTIVE, None
     participation.save(update_fields=["panel_status", "panel_status_at", "state", "finished_at"])
     return Outcome.NOTED if status in PANEL_ENDED and finished else Outcome.APPLIED
-
-
-def panel_studies(study: Study) -> frozenset[str]:
-    """The panel's studies that recruit for this one.
-
-    >>> sorted(panel_studies(Study(panel_study_ids="a1, b2,")))
-    ['a1', 'b2']
-    """
-    return frozenset(one.strip() for one in study.panel_study_ids.split(",") if one.strip())
 
 
 def panel_sweep() -> int:

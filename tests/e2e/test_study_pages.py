@@ -46,7 +46,7 @@ def test_import_by_columns_and_every_page_of_a_study(live_server: Any, page: Pag
     assert Item.objects.get(study=draft).payload["answer"] == "no"
 
     for name in (
-        "live", "change", "payments", "rehearsal", "members", "contested", "versions", "audit", "requests", "manage", "simulators", "duplicate",
+        "live", "change", "recruitment", "participants", "payments", "rehearsal", "members", "contested", "versions", "audit", "requests", "manage", "simulators", "duplicate",
         "items", f"items/{judgment.item_id}", f"items/{judgment.item_id}/edit", "judgments", f"judgments/{judgment.pk}", "raters", "exclusions", "exports",
         f"exclude/rater/{judgment.rater_id}", "import-judgments",
     ):  # fmt: skip

@@ -29,7 +29,8 @@ from annotator.recruitment.prolific import (
     webhook_read,
 )
 from annotator.recruitment.signing_keys import SigningKeys
-from annotator.services.panel_events import panel_event_receive, panel_secret, panel_studies
+from annotator.selectors.panel import panel_studies
+from annotator.services.panel_events import panel_event_receive, panel_secret
 from annotator.services.panel_join import panel_join, panel_person
 from annotator.services.participation import annotator_create
 from annotator.web.views.common import new_account_count

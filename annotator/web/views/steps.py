@@ -52,6 +52,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         return no_places(request, participation)
     if step in _PAGES:
         return redirect(_PAGES[step], slug=slug)
+    if step == "left" and participation.panel_ended:
+        return trouble(request, "panel_ended")
     if step == "left":
         return redirect("annotator:left", slug=slug)
     return trouble(request, step)

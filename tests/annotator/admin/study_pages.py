@@ -37,6 +37,8 @@ PAGES = {
     "items/ITEM/": "viewer",
     "judgments/": "viewer",
     "judgments/JUDGMENT/": "viewer",
+    "participants/": "viewer",
+    "recruitment/": "viewer",
     "raters/": "viewer",
     "exclusions/": "viewer",
     "exports/": "viewer",
@@ -55,6 +57,7 @@ PAGES = {
 SENT = {
     "images/": "editor",
     "images/IMAGE/delete/": "editor",
+    "recruitment/": "editor",
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
     "rehearsal/": "editor",
