@@ -12,9 +12,10 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -28,7 +29,7 @@ TOKEN = "prolific_token"  # noqa: S105 - the name of a parameter
 PERSON, STUDY, SUBMISSION = "PROLIFIC_PID", "STUDY_ID", "SESSION_ID"
 #: What a study's link needs at its end. Prolific replaces the words in braces.
 PARAMETERS = "&".join(f"{name}={{{{%{name}%}}}}" for name in (PERSON, STUDY, SUBMISSION))
-_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 #: A token has well under 2,000 characters; a longer one isn't decoded.
 LONGEST_TOKEN = 8_000
 #: Clocks may differ by this much.
@@ -135,6 +136,18 @@ def _for_this_page(audience: Any, *, host: str, path: str) -> bool:
 def return_link(code: str) -> str:
     """The address at Prolific that completes a submission with a completion code."""
     return "https://app.prolific.com/submissions/complete?" + urlencode({"cc": code})
+
+
+def bonus_lines(amounts: Iterable[tuple[str, Decimal]]) -> str:
+    """What Prolific takes for bulk bonus payments: a line for each participant, without a header. Amounts are in the study's
+    currency there.
+
+    Source: https://docs.prolific.com/api-reference/bonuses/create-bonus-payments
+
+    >>> bonus_lines([("60ffe5c8371090c7041d43f8", Decimal("4.25")), ("60ff44a1d00991f1dfe405d9", Decimal("3"))])
+    '60ffe5c8371090c7041d43f8,4.25\\n60ff44a1d00991f1dfe405d9,3.00\\n'
+    """
+    return "".join(f"{person},{amount:.2f}\n" for person, amount in amounts if _ID.fullmatch(person))
 
 
 # -- webhooks ------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}rehearsal/", view(rehearsals.rehearsal), name="study_rehearsal"),
         path(f"{one}payments/", view(payments.payments), name="study_payments"),
         path(f"{one}payments/owed.csv", view(payments.owed), name="study_owed"),
+        path(f"{one}payments/prolific.csv", view(payments.prolific_bonuses), name="study_prolific_bonuses"),
         path(f"{one}payments/bonus/<row:rater_pk>/", view(payments.bonus), name="study_bonus"),
         path(f"{one}requests/", view(data_requests.data_requests), name="study_data_requests"),
         path(f"{one}exam/", view(exams.exam), name="study_exam"),

@@ -11,6 +11,7 @@ PAGES = {
     "rehearsal/": "viewer",
     "payments/": "viewer",
     "payments/owed.csv": "viewer",
+    "payments/prolific.csv": "viewer",
     "payments/bonus/PERSON/": "reviewer",
     "manage/": "viewer",
     "exam/exam/new/": "editor",
