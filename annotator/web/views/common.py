@@ -18,6 +18,8 @@ from django.utils.translation import gettext_lazy as _
 from annotator.accounts.attempts import Limit, attempt_count, client_address
 from annotator.core.errors import Conflict, Refused
 from annotator.models import LoginAttempt, Participation, Study
+from annotator.recruitment.prolific import NAME as PROLIFIC
+from annotator.recruitment.prolific import return_link
 from annotator.selectors.participation import Step, participation_get_for, participation_step
 from annotator.web.language import study_language_use
 
@@ -158,3 +160,12 @@ def safe_url(request: HttpRequest, url: str, default: str) -> str:
         url, {request.get_host()}, require_https=request.is_secure()
     )
     return url if allowed else default
+
+
+def return_url(participation: Participation, code: str) -> str:
+    """The address at the participant's recruitment panel for this completion code; empty for people who didn't come from
+    a panel, and without a code. Only pages on which somebody's work has ended use it.
+    """
+    if participation.recruiter != PROLIFIC or not code:
+        return ""
+    return return_link(code)

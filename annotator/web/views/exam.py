@@ -20,7 +20,7 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study_texts import question_here
 from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
-from annotator.web.views.common import participant, says_refusals
+from annotator.web.views.common import participant, return_url, says_refusals
 from annotator.web.views.question_pages import missed_question, question_page
 from annotator.web.views.steps import nothing_to_prepare_for
 from annotator.web.views.task import raw_response
@@ -124,6 +124,8 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
             number = attempt.drawn.index(answer.question.key) + 1
             question = question_here(question_of(answer.question), rules, "exam")
             missed.append(missed_question(kind, question, answer.response, number))
+    granted = qualifications_held(participation).exists()
+    ended = not attempt.passed and retry_at is None and not granted
     context = {
         "study": participation.study,
         "attempt": attempt,
@@ -139,6 +141,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         "can_retry_now": retry_at is not None and retry_at <= timezone.now(),
         "next_url": reverse("annotator:study", args=[slug]),
         "retry_url": reverse("annotator:exam", args=[slug]) + "?again=1",
-        "granted": qualifications_held(participation).exists(),
+        "granted": granted,
+        "return_url": return_url(participation, participation.study.screened_out_code) if ended else "",
     }
     return render(request, "annotator/exam_result.html", context)
