@@ -25,6 +25,8 @@ from annotator.recruitment.identity import LinkRefused, PanelIdentity
 from annotator.recruitment.signing_keys import ALGORITHMS, SigningKeys
 
 NAME = "prolific"
+#: Where participants find their studies.
+SITE = "https://app.prolific.com/"
 TOKEN = "prolific_token"  # noqa: S105 - the name of a parameter
 PERSON, STUDY, SUBMISSION = "PROLIFIC_PID", "STUDY_ID", "SESSION_ID"
 #: What a study's link needs at its end. Prolific replaces the words in braces.
@@ -79,7 +81,10 @@ def signed_link_read(
         raise LinkRefused("its audience is another address")
     identity = _identity(claims.get("prolific"), studies=studies, verified=True)
     digest = hashlib.sha256(token.encode()).hexdigest()
-    expires = datetime.fromtimestamp(claims["exp"], UTC) + LEEWAY
+    try:
+        expires = datetime.fromtimestamp(claims["exp"], UTC) + LEEWAY
+    except (ValueError, OverflowError, OSError):
+        raise LinkRefused("its expiry is no date") from None
     return replace(identity, digest=digest, expires_at=expires)
 
 
@@ -135,7 +140,7 @@ def _for_this_page(audience: Any, *, host: str, path: str) -> bool:
 
 def return_link(code: str) -> str:
     """The address at Prolific that completes a submission with a completion code."""
-    return "https://app.prolific.com/submissions/complete?" + urlencode({"cc": code})
+    return f"{SITE}submissions/complete?" + urlencode({"cc": code})
 
 
 def bonus_lines(amounts: Iterable[tuple[str, Decimal]]) -> str:

@@ -19,6 +19,7 @@ from annotator.accounts.attempts import Limit, attempt_count, client_address
 from annotator.core.errors import Conflict, Refused
 from annotator.models import LoginAttempt, Participation, Study
 from annotator.recruitment.prolific import NAME as PROLIFIC
+from annotator.recruitment.prolific import SITE as PROLIFIC_SITE
 from annotator.recruitment.prolific import return_link
 from annotator.selectors.participation import Step, participation_get_for, participation_step
 from annotator.web.language import study_language_use
@@ -78,16 +79,29 @@ TROUBLES: dict[str, Trouble] = {
 def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "") -> HttpResponse:
     """The page for a kind of trouble; ``message``, if given, replaces its description of what happened."""
     what = TROUBLES[kind]
+    url, label = _next(request, kind, slug)
     context = {
         "trouble": what,
         "kind": kind,
         "happened": message or what.happened,
-        "next_url": reverse("annotator:study", args=[slug]) if slug else reverse("annotator:me"),
-        "next_label": (_("Go to the open task") if kind == "elsewhere" else _("Back to the study"))
-        if slug
-        else _("Your page"),
+        "next_url": url,
+        "next_label": label,
     }
     return render(request, "annotator/trouble.html", context, status=what.status)
+
+
+def _next(request: HttpRequest, kind: str, slug: str) -> tuple[str, StrOrPromise]:
+    """Where the button of a trouble page leads, and what it says."""
+    if kind in ("panel_needed", "panel_link", "panel_known", "panel_ended"):
+        return PROLIFIC_SITE, _("Go to Prolific")
+    if kind == "panel_account":
+        return reverse("annotator:login"), _("Log in")
+    if kind == "panel_down":
+        return request.get_full_path(), _("Try again")
+    if not slug:
+        return reverse("annotator:me"), _("Your page")
+    label = _("Go to the open task") if kind == "elsewhere" else _("Back to the study")
+    return reverse("annotator:study", args=[slug]), label
 
 
 def says_refusals(view: View) -> View:

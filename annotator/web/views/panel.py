@@ -112,6 +112,9 @@ def join_from_panel(request: HttpRequest, study: Study, identity: PanelIdentity)
         panel_join(study=study, user=user, visitor=visitor, identity=identity)
     if user != visitor:
         person_log_in(request, user)
+    request.session.pop(
+        SESSION, None
+    )  # from now on, the ids are only with the participation, where they can be erased
 
 
 @csrf_exempt

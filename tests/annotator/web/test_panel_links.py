@@ -84,6 +84,7 @@ FORGED: dict[str, Any] = {
     "ids outside of their claim": lambda p, **about: p.token("p1", **about, prolific=None, PROLIFIC_PID="p1"),
     "an id that is none": lambda p, **about: p.token("p 1", **about),
     "too long": lambda p, **about: p.token("p1", **about, x="y" * 9_000),
+    "an expiry that is no date": lambda p, **about: p.token("p1", **about, exp=10**14),
     "no token": lambda p, **about: "nonsense",
 }
 
@@ -99,6 +100,7 @@ def test_a_forged_link_is_refused_with_what_to_do(
     ):
         assert reply.status_code == 403
         assert "open the study again from there" in reply.content.decode()
+        assert 'href="https://app.prolific.com/"' in reply.content.decode()
     assert "was refused: " in caplog.text
     assert token not in caplog.text
     assert (Participation.objects.count(), Rater.objects.count()) == (0, 0)
