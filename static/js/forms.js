@@ -1,14 +1,16 @@
-/* Forms that load a new page: they are sent once the server has responded to a small request. Without a connection the page
-   stays, with everything that was typed, and says so; the browser's own error page would lose it. Forms that scripts send
-   are left alone. */
+/* Forms that load a new page. Without a connection the page stays, with everything that was typed, and says so; the
+   browser's own error page would lose it. On a page that has been open for a while, as an exam is, nobody knows whether
+   there is one: its form is sent once the server has responded to a small request. Forms that scripts send are left alone. */
 (() => {
   "use strict";
   const { foretell } = window;
   const WAIT = 10000;
+  const RECENT = 60000;
   const worker = document.querySelector('meta[name="worker"]')?.content;
   const address = worker && new URL("livez", new URL(worker, location.href));
 
   async function reachable() {
+    if (!navigator.onLine) return false;
     try {
       return (await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(WAIT) })).status < 500;
     } catch {
@@ -37,6 +39,7 @@
   document.addEventListener("submit", async (event) => {
     const { target: form, submitter: button } = event;
     if (event.defaultPrevented || !address || form.method !== "post") return;
+    if (navigator.onLine && performance.now() < RECENT) return;
     event.preventDefault();
     if (form.hasAttribute("data-checking")) return;
     form.toggleAttribute("data-checking", true);

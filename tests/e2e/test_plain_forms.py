@@ -27,9 +27,13 @@ def login_filled(page: Page, base: str) -> None:
 
 @pytest.mark.parametrize("lost", ["the connection", "the server", "one reply of the proxy"])
 def test_a_form_that_cannot_be_sent_keeps_what_was_typed(
-    page: Page, live_server: LiveServer, lost: str
+    lone_page: Page, live_server: LiveServer, lost: str
 ) -> None:
+    page = lone_page
+    page.clock.install()
     login_filled(page, live_server.url)
+    if lost != "the connection":
+        page.clock.fast_forward("02:00")
     if lost == "the connection":
         page.context.set_offline(True)
     elif lost == "the server":
@@ -48,18 +52,25 @@ def test_a_form_that_cannot_be_sent_keeps_what_was_typed(
     page.wait_for_url(f"{live_server.url}/me/")
 
 
-def test_the_pressed_button_is_sent_too(page: Page, live_server: LiveServer) -> None:
+def test_the_pressed_button_is_sent_too(lone_page: Page, live_server: LiveServer) -> None:
     study = make_study(items=2, launched=True, consent_text="Please.")
+    page = lone_page
+    page.clock.install()
     page.goto(f"{live_server.url}/join/{study.join_token}/")
     page.get_by_role("button", name="Start").click()
+    page.wait_for_url("**/consent/")
+    page.clock.fast_forward("02:00")
     page.get_by_role("button", name="I don't want to take part").click()
     page.get_by_role("button", name="I don't want to take part").click()
     expect(page.get_by_role("heading", name="You have left this study")).to_be_visible()
     assert study.participations.get().state == Participation.State.LEFT
 
 
-def test_a_form_pressed_twice_is_sent_once(page: Page, live_server: LiveServer) -> None:
+def test_a_form_pressed_twice_is_sent_once(lone_page: Page, live_server: LiveServer) -> None:
+    page = lone_page
+    page.clock.install()
     login_filled(page, live_server.url)
+    page.clock.fast_forward("02:00")
     sent: list[Route] = []
     page.route("**/livez", lambda route: sent.append(route))
     page.evaluate("() => { for (const n of [1, 2]) document.querySelector('form.form').requestSubmit() }")
