@@ -64,6 +64,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "js/autosave.js",
         "js/offline.js",
         "js/forms.js",
+        "js/copy.js",
         "js/lease.js",
         "js/timing.js",
         "js/undo.js",
