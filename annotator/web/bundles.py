@@ -63,6 +63,8 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "js/focus.js",
         "js/autosave.js",
         "js/offline.js",
+        "js/forms.js",
+        "js/copy.js",
         "js/lease.js",
         "js/timing.js",
         "js/undo.js",

@@ -116,8 +116,9 @@
     const name = `foretell.keep.${form.dataset.keep}`;
     const kept = foretell.keep.get(name);
     if (kept && !form.querySelector("[data-asked] :checked")) fill(form, kept);
-    form.addEventListener("change", () => foretell.keep.set(name, answers(form)));
-    form.addEventListener("input", () => foretell.keep.set(name, answers(form)));
+    for (const sign of ["change", "input"]) {
+      form.addEventListener(sign, () => state(form, (foretell.keep.set(name, answers(form)) && words(form).here) || ""));
+    }
   });
   foretell.on("[data-forget]", (mark) => foretell.keep.set(`foretell.keep.${mark.dataset.forget}`, null));
 

@@ -13,7 +13,7 @@
       } catch {
         document.execCommand("copy"); // no clipboard without https
       }
-      button.textContent = "Copied";
+      button.textContent = button.dataset.copied ?? "Copied";
       setTimeout(() => {
         button.textContent = label;
       }, 2000);

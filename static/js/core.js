@@ -71,6 +71,13 @@
           return false;
         }
       },
+      names(prefix) {
+        try {
+          return Object.keys(localStorage).filter((name) => name.startsWith(prefix));
+        } catch {
+          return [];
+        }
+      },
     },
 
     typing(target) {

@@ -71,7 +71,7 @@ def open_task(
 
 def until_sent(page: Page) -> None:
     """Wait by polling: the policy forbids the eval that Playwright's own waiting needs."""
-    until(page, "localStorage.getItem('foretell.outbox') === null")
+    until(page, "!Object.keys(localStorage).some(name => name.startsWith('foretell.outbox'))")
 
 
 def until(page: Page, condition: str) -> None:

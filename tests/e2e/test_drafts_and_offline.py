@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotator.web.style_gallery.stages import BEFORE
 from tests.e2e.fake_server import (
@@ -13,6 +13,7 @@ from tests.e2e.fake_server import (
     html,
     open_task,
     reply,
+    until,
     until_sent,
 )
 
@@ -74,18 +75,132 @@ def test_an_answer_given_offline_is_kept_and_sent_once_later(
     assert len(server.of("submit")) == 2
 
 
-def test_an_answer_interrupted_by_a_login_is_restored(
-    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def answered_offline(style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     server.replies = {"draft": gone, "submit": gone}
     open_task(style, page, monkeypatch)
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     expect(page.locator("[data-network]")).to_contain_text("saved on this device")
-    server.replies = {"draft": reply({"version": 1}), "submit": reply({}, 403)}
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_an_answer_interrupted_by_a_login_is_kept_and_sent_later(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    answered_offline(style, page, server, monkeypatch)
+    server.replies = {"draft": reply({"version": 1}), "submit": reply({"stored": False}, status)}
+    page.get_by_role("button", name="Try now").click()
+    line = page.locator("[data-network]")
+    expect(line).to_contain_text("You're no longer logged in. Your answer is saved on this device")
+    assert "next=%2Fstyle" in (line.get_by_role("link", name="Log in").get_attribute("href") or "")
+    expect(page.locator("input[name=answer][value=no]")).to_be_checked()
+    expect(page.locator("[data-words]")).to_have_text("Submit")
+    server.replies["submit"] = reply({"stored": True})
+    page.reload()
+    until_sent(page)
+    assert server.of("submit")[-1]["answer"] == ["no"]
+
+
+def test_the_reason_is_shown_when_an_answer_sent_later_is_refused(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered_offline(style, page, server, monkeypatch)
+    refused = {
+        "stored": False,
+        "kind": "removed",
+        "message": "The researchers have ended your participation.",
+    }
+    server.replies = {"draft": reply({"version": 1}), "submit": reply(refused, 409)}
     page.get_by_role("button", name="Try now").click()
     until_sent(page)
-    expect(page.locator("input[name=answer][value=no]")).to_be_checked()
+    expect(page.locator("[data-network]")).to_contain_text(
+        "The answer saved on this device couldn't be submitted. The researchers have ended your participation."
+    )
+
+
+def test_the_next_page_says_that_an_answer_was_sent(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered_offline(style, page, server, monkeypatch)
+    server.replies = {"draft": reply({"version": 1}), "submit": reply({"stored": True})}
+    page.evaluate("window.before = true")
+    page.get_by_role("button", name="Try now").click()
+    until(page, "!window.before && document.readyState === 'complete'")
+    expect(page.locator("[data-network]")).to_contain_text("Your answer has been sent")
+
+
+def test_an_answer_kept_by_an_earlier_version_is_sent(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.replies = {"submit": reply({"stored": True})}
+    open_task(style, page, monkeypatch)
+    page.evaluate(
+        """localStorage.setItem('foretell.outbox', JSON.stringify([
+            { task: '77', stage: '0', url: '/fake/submit', fields: [['stage', '0'], ['answer', 'no']], at: Date.now() }]))"""
+    )
+    page.reload()
+    until_sent(page)
+    assert [data["answer"] for data in server.of("submit")] == [["no"]]
+
+
+def test_two_tabs_send_a_kept_answer_once(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered_offline(style, page, server, monkeypatch)
+    server.replies["submit"] = reply({}, 503)
+    other = page.context.new_page()
+    other.route("**/fake/*", server.answer)
+    open_task(style, other, monkeypatch)
+    expect(other.locator("[data-network]")).to_contain_text("saved on this device")
+    server.sent.clear()
+    held: list[Route] = []
+    server.replies["submit"] = held.append
+    for tab in (page, other):
+        tab.get_by_role("button", name="Try now").click()
+    page.wait_for_timeout(500)
+    assert len(held) == 1, "the other tab waits"
+    server.replies["submit"] = reply({"stored": True})
+    reply({"stored": True})(held[0])
+    for tab in (page, other):
+        until_sent(tab)
+        until(tab, "!document.querySelector('[data-waiting]')")
+    assert len(server.of("submit")) == 1
+
+
+def test_a_tab_that_is_closed_in_the_middle_of_sending_loses_nothing(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered_offline(style, page, server, monkeypatch)
+    other = page.context.new_page()
+    other.route("**/fake/*", server.answer)
+    sending: list[Route] = []
+    server.sent.clear()
+    server.replies = {"draft": reply({"version": 1}), "submit": sending.append}
+    page.get_by_role("button", name="Try now").click()
+    for _ in range(2400):
+        if sending:
+            break
+        page.wait_for_timeout(50)
+    page.close()
+    server.replies["submit"] = reply({"stored": True})
+    open_task(style, other, monkeypatch)
+    until_sent(other)
+    assert [data["answer"] for data in server.of("submit")] == [["no"], ["no"]], (
+        "the server recognises the second"
+    )
+
+
+def test_a_page_that_is_being_closed_begins_to_send_nothing(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered_offline(style, page, server, monkeypatch)
+    server.sent.clear()
+    page.evaluate("['pagehide', 'online'].forEach(name => window.dispatchEvent(new Event(name)))")
+    page.wait_for_timeout(3000)
+    assert server.of("submit") == []
+    server.replies["submit"] = reply({"stored": True})
+    page.evaluate("window.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    until_sent(page)
 
 
 def test_no_answer_is_lost_when_the_server_fails(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from random import Random
@@ -23,7 +24,7 @@ from tests.annotator.demo_studies import demo_study
 from tests.bot import practice_stages
 from tests.e2e import keyboard
 from tests.e2e.tasks import begin, choose
-from tests.factories import EASY, make_study
+from tests.factories import EASY, make_participation, make_study, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -59,7 +60,10 @@ def test_ten_minutes_offline_and_the_tab_closed(
     page.keyboard.press("Enter")
     expect(page.locator("[data-network]")).to_contain_text("saved on this device")
     # It's stored in the browser, not only in the tab.
-    soon(lambda: again.evaluate("localStorage.getItem('foretell.outbox')"), again)
+    soon(
+        lambda: again.evaluate("Object.keys(localStorage).some(name => name.startsWith('foretell.outbox'))"),
+        again,
+    )
     # Playwright leaves a tab before the tab is gone, which is then online for a moment and would send the answer.
     page.evaluate("() => { window.fetch = () => Promise.reject(new Error('offline')) }")
     page.close()
@@ -77,6 +81,52 @@ def test_ten_minutes_offline_and_the_tab_closed(
     again.reload()
     keyboard.wait_ready(again)
     assert Judgment.objects.count() == 1, "sent once"
+
+
+@pytest.mark.parametrize("when", ["before the answer", "while there is no connection"])
+def test_an_answer_outlives_the_session(live_server: Any, page: Page, study: Study, when: str) -> None:
+    person = make_user("second")
+    make_participation(study, person)
+    page.goto(f"{live_server.url}/login/")
+    login(page, "second")
+    page.goto(f"{live_server.url}/study/{study.slug}/task/")
+    keyboard.wait_ready(page)
+    pk = task_of(page)
+    if when == "while there is no connection":
+        page.context.set_offline(True)
+        page.keyboard.press("4")
+        page.keyboard.press("Enter")
+        expect(page.locator("[data-network]")).to_contain_text("No connection")
+        page.context.clear_cookies()
+        page.context.set_offline(False)
+    else:
+        page.context.clear_cookies(name="sessionid")
+        page.keyboard.press("4")
+        page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile("You're (not|no longer) logged in")).first).to_be_visible()
+    # Somebody else on the same device doesn't use it up.
+    make_participation(make_study(items=1, launched=True), make_user("third"))
+    other = page.context.new_page()
+    other.goto(f"{live_server.url}/login/")
+    login(other, "third")
+    with other.expect_response(f"{live_server.url}/task/{pk}/") as refused:
+        other.goto(f"{live_server.url}/me/")
+    assert refused.value.status == 404
+    other.get_by_role("button", name="Log out").click()
+    other.wait_for_url("**/login/")
+    assert not Judgment.objects.exists()
+    page.get_by_role("link", name="Log in").click()
+    login(page, "second")
+    soon(lambda: Judgment.objects.filter(assignment_id=pk).exists(), page)
+    assert Judgment.objects.get().response == {"helpful": "yes", "answer": "no"}
+    expect(page.locator("form[data-task]")).not_to_have_attribute("data-task", str(pk))
+
+
+def login(page: Page, name: str) -> None:
+    page.locator("[name=username]").fill(name)
+    page.locator("[name=password]").fill("a-long-password-7")
+    page.locator("[name=password]").press("Enter")
+    page.wait_for_url(lambda url: "/login/" not in url)
 
 
 def test_behaviour_signals_reach_the_stored_judgment(live_server: Any, page: Page) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -48,6 +49,7 @@ _YOUR_PAGE = _("Your page shows your work and your pay.")
 _NEXT_TASK = _("Continue with the next task.")
 TROUBLES: dict[str, Trouble] = {
     "not_found": Trouble(_("Page not found"), _("There is no page at this address, or it isn't one of yours."), _KEPT, _("Go to your page to see your studies."), 404),
+    "login": Trouble(_("You're not logged in"), _("You were logged out, or your browser has deleted its cookies."), _("Everything you submitted before is saved and counts for your pay. An answer that couldn't be sent is saved on this device and will be sent once you're back."), _("Log in. If you joined without an account, open your personal link, or the study from where you found it."), 404),
     "link": Trouble(_("This link is not valid"), _("The link is incomplete, or its study no longer exists."), _NOT_STARTED, _("Copy the whole link from the invitation, or ask whoever sent it."), 404),
     "reset_link": Trouble(_("This link has expired"), _("A link to choose a new password works once and expires after one day."), _("This doesn't affect your work or your pay."), _("Ask for a new link on the log-in page."), 404),
     "return_link": Trouble(_("This link no longer works"), _("A personal link works until its owner sets a password, and only as a whole."), _KEPT, _("Copy the whole link, or log in with your username and password.")  , 404),
@@ -79,29 +81,28 @@ TROUBLES: dict[str, Trouble] = {
 def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "") -> HttpResponse:
     """The page for a kind of trouble; ``message``, if given, replaces its description of what happened."""
     what = TROUBLES[kind]
-    url, label = _next(request, kind, slug)
     context = {
         "trouble": what,
         "kind": kind,
         "happened": message or what.happened,
-        "next_url": url,
-        "next_label": label,
-    }
+    } | _next_step(request, kind, slug)
     return render(request, "annotator/trouble.html", context, status=what.status)
 
 
-def _next(request: HttpRequest, kind: str, slug: str) -> tuple[str, StrOrPromise]:
+def _next_step(request: HttpRequest, kind: str, slug: str) -> dict[str, StrOrPromise]:
     """Where the button of a trouble page leads, and what it says."""
+    if kind in ("login", "panel_account"):
+        back = request.path if request.method == "GET" and kind == "login" else reverse("annotator:home")
+        next_url = f"{reverse('annotator:login')}?{urlencode({'next': back})}"
+        return {"next_url": next_url, "next_label": _("Log in")}
     if kind in ("panel_needed", "panel_link", "panel_known", "panel_ended"):
-        return PROLIFIC_SITE, _("Go to Prolific")
-    if kind == "panel_account":
-        return reverse("annotator:login"), _("Log in")
+        return {"next_url": PROLIFIC_SITE, "next_label": _("Go to Prolific")}
     if kind == "panel_down":
-        return request.get_full_path(), _("Try again")
+        return {"next_url": request.get_full_path(), "next_label": _("Try again")}
     if not slug:
-        return reverse("annotator:me"), _("Your page")
+        return {"next_url": reverse("annotator:me"), "next_label": _("Your page")}
     label = _("Go to the open task") if kind == "elsewhere" else _("Back to the study")
-    return reverse("annotator:study", args=[slug]), label
+    return {"next_url": reverse("annotator:study", args=[slug]), "next_label": label}
 
 
 def says_refusals(view: View) -> View:
@@ -120,9 +121,16 @@ def says_refusals(view: View) -> View:
     return wrapped
 
 
+def signed_in(request: HttpRequest) -> int:
+    """The id of the user; raises ``Refused`` if nobody is logged in."""
+    if request.user.pk is None:
+        raise Refused("login", gettext("You were logged out, or your browser has deleted its cookies."))
+    return int(request.user.pk)
+
+
 def participant(request: HttpRequest, slug: str) -> Participation:
-    """The user's participation in a study; 404 if they have none."""
-    participation = participation_get_for(user_id=request.user.pk, slug=slug) if request.user.pk else None
+    """The user's participation in a study; 404 if they have none. ``Refused`` says so if nobody is logged in."""
+    participation = participation_get_for(user_id=signed_in(request), slug=slug)
     if participation is None:
         raise Http404("you take part in no such study")
     study_language_use(request, participation.study)

@@ -11,14 +11,14 @@ from django.utils.translation import activate, get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from annotator.core.language import language_known
+from annotator.core.language import language_known, languages
 
 
 @require_GET
 @never_cache
 def worker(request: HttpRequest) -> HttpResponse:
-    """The service worker of one language. It is at the root, because its scope is limited to paths below its own."""
-    context = {"language": language_asked(request)}
+    """The service worker for pages in any language. It is at the root, because its scope is limited to paths below its own."""
+    context = {"languages": [one.code for one in languages()], "default": settings.LANGUAGE_CODE}
     return render(request, "offline/worker.js", context, content_type="text/javascript")
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator.core.errors import ConsentOutdated, DraftConflict, Refused
+from annotator.core.errors import Conflict, ConsentOutdated, DraftConflict, Refused
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Assignment, Participation
 from annotator.selectors.participation import progress_of
@@ -25,24 +25,16 @@ from annotator.services.draft import draft_save
 from annotator.services.judgment_undo import judgment_undo
 from annotator.services.message import message_send
 from annotator.services.participation import participation_finish
-from annotator.services.submit_and_next import turn_take
+from annotator.services.submit_and_next import Turn, turn_take
 from annotator.web.task_page import task_page
-from annotator.web.views.common import at_step, says_refusals, trouble
+from annotator.web.templatetags.screens import translated_errors
+from annotator.web.views.common import at_step, says_refusals, signed_in, trouble
 from annotator.web.views.places import no_places
 
 
 def raw_response(data: QueryDict) -> dict[str, Any]:
     """Form values as a raw response: one value as text, several as a list."""
     return {name: values[0] if len(values) == 1 else values for name, values in data.lists()}
-
-
-def signed_in(request: HttpRequest) -> int:
-    if request.user.pk is None:
-        raise Refused(
-            "not_found",
-            gettext("You are not logged in. Open the study again from your invitation. Your work is saved."),
-        )
-    return int(request.user.pk)
 
 
 @require_GET
@@ -91,26 +83,38 @@ def to_page(request: HttpRequest, url: str) -> HttpResponse:
 
 
 @require_POST
-@says_refusals
 def submit(request: HttpRequest, pk: int) -> HttpResponse:
-    """Submit the answer to the open stage; the response has the next stage or the next task."""
-    raw = raw_response(request.POST)
-    user_id = signed_in(request)
+    """Submit the answer to the open stage; the response has the next stage or the next task.
+
+    With ``Accept: application/json``, as for an answer that the browser kept while there was no connection, the response
+    only says whether the answer is stored.
+    """
+    if request.headers.get("Accept", "").startswith("application/json"):
+        return _submit_kept(request, pk)
+    return _submit_shown(request, pk)
+
+
+def _turn(request: HttpRequest, pk: int) -> Turn:
     try:
         stage = int(request.POST.get("stage", "0"))
     except ValueError:
         raise Refused("not_now", gettext("The form was incomplete. Open the task again.")) from None
+    return turn_take(
+        user_id=signed_in(request),
+        assignment_pk=pk,
+        stage=stage,
+        raw=raw_response(request.POST),
+        signals=_signals(request),
+        undone=_undone(request),
+    )
+
+
+@says_refusals
+def _submit_shown(request: HttpRequest, pk: int) -> HttpResponse:
     try:
-        turn = turn_take(
-            user_id=user_id,
-            assignment_pk=pk,
-            stage=stage,
-            raw=raw,
-            signals=_signals(request),
-            undone=_undone(request),
-        )
+        turn = _turn(request, pk)
     except FieldErrors as error:
-        return _invalid(request, pk, raw, error)
+        return _invalid(request, pk, raw_response(request.POST), error)
     except ConsentOutdated:
         slug = Assignment.objects.values_list("participation__study__slug", flat=True).get(pk=pk)
         return to_page(request, reverse("annotator:consent", args=[slug]))
@@ -126,6 +130,28 @@ def submit(request: HttpRequest, pk: int) -> HttpResponse:
         surplus=submitted.standing == "surplus",
     )
     return render(request, template(request), page.context())
+
+
+def _submit_kept(request: HttpRequest, pk: int) -> JsonResponse:
+    """Says ``stored``, and if not, why. 401 and 404 if it isn't known whose answer this is: the browser keeps it for them."""
+    if request.user.pk is None:
+        return JsonResponse({"stored": False, "kind": "login"}, status=401)
+    try:
+        turn = _turn(request, pk)
+    except FieldErrors as error:
+        return JsonResponse(
+            {
+                "stored": False,
+                "kind": "invalid",
+                "message": " ".join(map(translated_errors, error.errors.values())),
+            },
+            status=422,
+        )
+    except (Refused, Conflict) as error:
+        kind = error.kind if isinstance(error, Refused) else "conflict"
+        status = 404 if kind == "not_found" else 409
+        return JsonResponse({"stored": False, "kind": kind, "message": str(error)}, status=status)
+    return JsonResponse({"stored": True, "standing": turn.submitted.standing})
 
 
 def _undone(request: HttpRequest) -> int | None:
