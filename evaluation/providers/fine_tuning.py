@@ -16,13 +16,15 @@ _OVER: dict[str, JobState] = {"succeeded": "succeeded", "failed": "failed", "can
 
 @dataclass(frozen=True)
 class TuningJob:
-    """A fine-tuning job as the endpoint reports it. ``tokens`` is how many it was trained on, None if not reported."""
+    """A fine-tuning job as the endpoint reports it. ``tokens`` is how many it was trained on, None if not reported;
+    ``reported`` is the state in the endpoint's own word, such as "queued" or "validating_files"."""
 
     id: str
     state: JobState
     model: str = ""
     error: str = ""
     tokens: int | None = None
+    reported: str = ""
 
 
 class FineTuner:
@@ -83,16 +85,19 @@ class FineTuner:
 def _job(job: object) -> TuningJob:
     error = getattr(getattr(job, "error", None), "message", None) or ""
     tokens = getattr(job, "trained_tokens", None)
-    state = _OVER.get(str(getattr(job, "status", "")), "running")
+    reported = str(getattr(job, "status", None) or "")
+    state = _OVER.get(reported, "running")
     model = str(getattr(job, "fine_tuned_model", None) or "")
     if state == "succeeded" and not model:
-        return TuningJob(str(getattr(job, "id", "")), "failed", error="the job names no model")
+        said = "The endpoint reports that the job has succeeded, but not the trained model's name."
+        return TuningJob(str(getattr(job, "id", "")), "failed", error=said, reported=reported[:40])
     return TuningJob(
         str(getattr(job, "id", "")),
         state,
         model[:200],
-        str(error)[:500],
-        tokens if isinstance(tokens, int) else None,
+        str(error)[:4000],
+        tokens if isinstance(tokens, int) and tokens >= 0 else None,
+        reported[:40],
     )
 
 
