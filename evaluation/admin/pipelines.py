@@ -68,13 +68,20 @@ class PipelineAdmin(WithActions):
             "The failed calls are being retried. Repeat the later steps to use the new replies.",
         ),
         "cancel": RowAction(
-            "Cancel for good", ("running", "paused"), pipeline_cancel, "The pipeline is cancelled."
+            "Cancel for good",
+            ("running", "paused"),
+            pipeline_cancel,
+            "The pipeline is cancelled.",
+            asks="The pipeline can't be resumed. Its run and its fine-tuning job are cancelled too; what its steps have made stays. To "
+            "stop it for a while, pause it instead.",
         ),
         "cancel-job": RowAction(
             "Cancel this job",
             ("running", "paused"),
             tuning_cancel,
             "The job is being cancelled. The pipeline pauses when the endpoint has confirmed it.",
+            asks="The endpoint stops training and the job can't go on. What it has trained so far may be charged. You can start another "
+            "job afterwards by resuming the pipeline.",
         ),
         "same-deployment-cancel": RowAction(
             "It's the same deployment: cancel the job there",
@@ -88,6 +95,8 @@ class PipelineAdmin(WithActions):
             ("running", "paused", "cancelled", "done"),
             tuning_give_up,
             "The job is taken as cancelled. If the endpoint still has it, cancel it there.",
+            asks="Do this only if the endpoint is gone, or if you have cancelled the job there: a job that goes on may be charged. The "
+            "budget counts the most that the job can have cost.",
         ),
     }
     progress_template = "admin/evaluation/pipeline_progress.html"

@@ -11,7 +11,7 @@ from django.db.models import F, Func, IntegerField, Prefetch, prefetch_related_o
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
-from annotator.core.words import money, plural
+from annotator.core.words import money, plural, span
 from evaluation.models import FineTuning, Pipeline
 from evaluation.pipelines.moved import is_over
 from evaluation.runs.endpoint_settings import deployment_of, is_elsewhere
@@ -177,22 +177,6 @@ def tunings_are_live(shown: list[TuningShown], pipeline: Pipeline) -> bool:
     """Whether a job's state may change without anybody pressing a button."""
     running = pipeline.state == Pipeline.State.RUNNING
     return any(one.is_being_cancelled or (running and one.is_open) for one in shown)
-
-
-def span(elapsed: timedelta | None) -> str:
-    """A length of time in its two largest units; empty for None.
-
-    >>> span(timedelta(seconds=42)), span(timedelta(minutes=65)), span(timedelta(days=2, hours=3, minutes=9)), span(None)
-    ('42 s', '1 h 5 min', '2 d 3 h', '')
-    """
-    if elapsed is None:
-        return ""
-    left, parts = max(int(elapsed.total_seconds()), 0), []
-    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
-        count, left = divmod(left, length)
-        if count or (unit == "s" and not parts):
-            parts.append(f"{count} {unit}")
-    return " ".join(parts[:2])
 
 
 def _amount(cost: Decimal) -> str:
