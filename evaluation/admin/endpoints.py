@@ -40,6 +40,7 @@ VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membersh
 class EndpointAdmin(ShowsServiceErrors, ModelAdmin):
     """A workspace's endpoints: its members see them, its editors try and use them, its owners change them."""
 
+    nothing_yet = "An endpoint is the address of a server with models, with the key and the prices. Runs and pipelines need one."
     form = EndpointForm
     list_display = (
         "name",

@@ -44,6 +44,7 @@ OF_JOBS = ("cancel-job", "same-deployment-cancel", "give-up-job")
 
 @admin.register(Pipeline)
 class PipelineAdmin(WithActions):
+    nothing_yet = "A pipeline carries out a recipe on a file of questions: explanations, follow-ups, studies, simulators and a report."
     list_display = ("__str__", "endpoint", "state_shown", "steps_shown", "created_at")
     list_filter = ("state", ("recipe", admin.RelatedOnlyFieldListFilter))
     change_form_outer_before_template = "admin/evaluation/pipeline_home.html"
@@ -214,6 +215,7 @@ def address_of(made: Run | Study | Report) -> str:
 
 @admin.register(Recipe)
 class RecipeAdmin(ReadOnlyAdmin):
+    nothing_yet = "Start a pipeline with one of the recipes above; it's saved here with its version."
     list_display = ("__str__", "workspace", "title_shown", "steps_shown", "created_by", "created_at")
     list_filter = (("workspace", admin.RelatedOnlyFieldListFilter),)
     search_fields = ("name",)

@@ -52,6 +52,7 @@ TRIALS = {"hide": ("hidden", trials_hide), "show": ("shown again", trials_show)}
 
 @admin.register(Run)
 class RunAdmin(WithActions):
+    nothing_yet = "A run asks a model about the items of a study, or makes material. It needs an endpoint."
     list_display = ("shown", "study", "model", "state_shown", "progress_shown", "spent_shown", "created_at")
     list_filter = ("state", "kind", ("endpoint", admin.RelatedOnlyFieldListFilter))
     search_fields = ("model", "study__title", "rater__name")
@@ -295,6 +296,7 @@ class RunAdmin(WithActions):
 
 @admin.register(Call)
 class CallAdmin(ReadOnlyAdmin):
+    nothing_yet = "Calls appear here when a run starts: one for each request to a model."
     list_display = ("key", "run", "state", "sample", "stage", "attempts", "error_kind", "cost", "seconds")
     list_filter = ("state", "error_kind", ("run", admin.RelatedOnlyFieldListFilter))
     search_fields = ("key",)

@@ -94,7 +94,7 @@ def test_a_run_whose_endpoint_fails_says_so_while_it_waits(
     )
     text = text_of(page, run)
     assert "No request to scripted has succeeded since" in text
-    assert "Last error: HTTP 500: out of memory." in text
+    assert "Last error: “HTTP 500: out of memory.”" in text
     assert "no call is given up meanwhile" in text
 
 
@@ -182,3 +182,22 @@ def test_the_form_of_an_endpoint_begins_with_what_each_needs(
     ]
     assert places == sorted(places)
     assert "Leave empty to keep the stored key" not in html
+
+
+@pytest.mark.parametrize(
+    ("name", "filled_by"),
+    [
+        ("evaluation_pipeline", "A pipeline carries out a recipe"),
+        ("evaluation_run", "A run asks a model"),
+        ("annotator_message", "Questions of participants"),
+    ],
+)
+def test_an_empty_list_says_what_fills_it(name: str, filled_by: str, page: Client) -> None:
+    url = reverse(f"admin:{name}_changelist")
+    html = page.get(url).content.decode()
+    assert filled_by in html
+    assert "yielded" not in html
+    if name == "evaluation_run":
+        found = page.get(f"{url}?q=nothing-like-it").content.decode()
+        assert "No run matches the search and the filters." in found
+        assert filled_by not in found
