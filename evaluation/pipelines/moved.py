@@ -89,7 +89,8 @@ def _tuning_confirm(pipeline: Pipeline, tuning: FineTuning) -> bool:
         return False
     before = tuning.deployments
     tuning.deployments = [*before, deployment_of(endpoint)]
-    tuning.save(update_fields=["deployments"])
+    tuning.looked_at = None  # so that it's checked, or cancelled, at once
+    tuning.save(update_fields=["deployments", "looked_at"])
     audit_write(
         action=AuditAction.DEPLOYMENT_CONFIRMED,
         workspace=pipeline.dataset.workspace,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,6 +45,8 @@ ENDED = {
     "failed": FineTuning.State.FAILED,
     "cancelled": FineTuning.State.CANCELLED,
 }
+#: After a request about a job has failed, the next one waits so long.
+AGAIN = timedelta(seconds=30)
 _MILLION = Decimal(1_000_000)
 _UNIT = Decimal("0.00000001")
 
@@ -244,6 +247,8 @@ def tuning_work(*, pipeline_pk: int) -> bool:
             return False
         if is_elsewhere(tuning.endpoint, than=tuning.deployments):
             return True
+        if failed_lately(tuning):
+            return False
         try:
             job = _job_of(tuning)
         except (ProviderError, KeyRefused) as error:
@@ -292,6 +297,12 @@ def _job_of(tuning: FineTuning) -> TuningJob:
     # Cancelled meanwhile, it stays cancelled: the sweep cancels the job that has just started.
     started.filter(state=FineTuning.State.WAITING).update(state=FineTuning.State.RUNNING)
     return job
+
+
+def failed_lately(tuning: FineTuning) -> bool:
+    """Whether the last request about the job has failed a moment ago, so that the next one is to wait."""
+    asked = tuning.looked_at
+    return bool(tuning.error) and asked is not None and timezone.now() - asked < AGAIN
 
 
 def is_unknown_job(error: Exception) -> bool:

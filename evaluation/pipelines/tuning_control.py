@@ -15,7 +15,7 @@ from annotator.core.errors import Conflict
 from annotator.models import AuditAction
 from annotator.services.audit import audit_write
 from evaluation.models import FineTuning, Pipeline
-from evaluation.pipelines.training import ENDED, is_unknown_job, tuner_ask, tuning_settle
+from evaluation.pipelines.training import ENDED, failed_lately, is_unknown_job, tuner_ask, tuning_settle
 from evaluation.providers.base import ProviderError
 from evaluation.providers.keys import KeyRefused
 from evaluation.runs.endpoint_settings import deployment_of, is_elsewhere
@@ -102,7 +102,10 @@ def _cancel(pk: int) -> bool:
             f"The job is at {' and '.join(tuning.deployments)}, and the endpoint {tuning.endpoint} is at "
             f"{deployment_of(tuning.endpoint)} now. To have the job cancelled, change the endpoint back, or confirm that it's "
             "the same deployment.",
+            asked=False,
         )
+        return False
+    if failed_lately(tuning):
         return False
     try:
         return _cancel_there(tuning)
@@ -145,10 +148,12 @@ def _cancel_there(tuning: FineTuning) -> bool:
     return True
 
 
-def _waits(tuning: FineTuning, error: str, *, reported: str = "") -> None:
-    """Store why the job isn't cancelled yet; ``reported`` is its state at the endpoint, if that's known."""
+def _waits(tuning: FineTuning, error: str, *, asked: bool = True, reported: str = "") -> None:
+    """Store why the job isn't cancelled yet. ``asked``: whether the endpoint was asked just now; ``reported`` is the job's state
+    there, if that's known."""
+    looked_at = timezone.now() if asked else None
     FineTuning.objects.filter(pk=tuning.pk).update(
-        error=error[:2000], looked_at=timezone.now(), reported_state=reported or tuning.reported_state
+        error=error[:2000], looked_at=looked_at, reported_state=reported or tuning.reported_state
     )
 
 
@@ -159,7 +164,9 @@ def _cancelled(tuning: FineTuning, error: str) -> None:
 
 
 def tunings_retry(*, pipeline: Pipeline) -> None:
-    """Put failed and cancelled jobs on record as replaced, so that their steps start again."""
+    """Put failed and cancelled jobs on record as replaced, so that their steps start again, and have the others checked at
+    once."""
+    FineTuning.objects.filter(pipeline=pipeline, state__in=[*_OPEN, State.CANCELLING]).update(looked_at=None)
     FineTuning.objects.filter(pipeline=pipeline, state__in=_OVER, replaced_at=None).update(
         replaced_at=timezone.now()
     )

@@ -92,7 +92,7 @@ class TuningShown:
             return self._waits_for_the_endpoint()
         if tuning.state == State.CANCELLING:
             return (
-                "The endpoint to confirm that the job is cancelled; it's asked again every few seconds. Until then the job may "
+                "The endpoint to confirm that the job is cancelled; it's asked again within a minute. Until then the job may "
                 "go on, and be charged."
             )
         if tuning.state == State.WAITING and stopped:
@@ -100,7 +100,7 @@ class TuningShown:
         if tuning.state == State.RUNNING and stopped:
             return "The pipeline, which is paused. The job goes on at the endpoint; it's checked again when you resume the pipeline."
         if tuning.state in _OPEN and tuning.error:
-            return "The endpoint, which didn't respond as expected. It's asked again every few seconds."
+            return "The endpoint, which didn't respond as expected. It's asked again within a minute."
         if tuning.state == State.WAITING:
             what = "start the job" if tuning.file_id else "upload the training file"
             return f"A worker, to {what}."
