@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0018_fine_tuning_deployments'),
+        ('evaluation', '0019_releases'),
     ]
 
     operations = [
