@@ -21,6 +21,7 @@ UNFOLD = {
     "SCRIPTS": [
         lambda request: static("js/admin_frame.js"),
         lambda request: static("js/admin_alpine.js"),
+        lambda request: static("js/kept_form.js"),
     ],
     "SIDEBAR": {"show_search": False, "navigation": "foretell.navigation.sidebar"},
 }

@@ -95,6 +95,7 @@ class EventInline(ReadOnlyMixin, TabularInline):
 class QualificationAdmin(WorkspaceScoped, AddedByService):
     """Who may do which HIT type in a workspace: granted, revoked with a reason, never deleted."""
 
+    nothing_yet = "A qualification lets only some people into a study. Participants earn one by passing an exam, or you grant it."
     shows_people = True
     add_form = GrantForm
     change_role = EDITOR

@@ -40,6 +40,7 @@ REVIEWER = Membership.Role.REVIEWER
 
 @admin.register(Item)
 class ItemAdmin(StudyScoped):
+    nothing_yet = "Items appear here when you import a study's material."
     list_display = ("key", "study", "role", "condition", "instance")
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), "role")
     list_select_related = ("study", "instance")
@@ -67,6 +68,9 @@ class ItemAdmin(StudyScoped):
 
 @admin.register(Judgment)
 class JudgmentAdmin(StudyScoped):
+    nothing_yet = (
+        "Judgments appear here when participants or simulators submit them, or when you import them."
+    )
     shows_people = True
     list_display = ("item", "rater", "said", "source", "standing", "seconds", "created_at")
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), "source", "standing")
@@ -126,6 +130,9 @@ class ExclusionForm(ServiceForm):
 class ExclusionAdmin(AddedByService):
     """Exclusions are created and lifted, never deleted."""
 
+    nothing_yet = (
+        "To exclude something, open a rater, an item or a judgment in its study. Excluded data is kept."
+    )
     shows_people = True
     add_role = REVIEWER
     change_role = REVIEWER
@@ -167,6 +174,7 @@ class ExclusionAdmin(AddedByService):
 
 @admin.register(Participation)
 class ParticipationAdmin(StudyScoped):
+    nothing_yet = "Participants appear here when they join one of your studies with its link."
     shows_people = True
     list_display = ("rater", "study", "state", "rehearsal", "practice_done", "joined_at", "finished_at")
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), "state")
@@ -216,6 +224,7 @@ class ReplyForm(forms.ModelForm):
 class MessageAdmin(StudyScoped):
     """Flags and questions from annotators, with a form to reply."""
 
+    nothing_yet = "Questions of participants, problems with items and deletion requests appear here."
     shows_people = True
     change_role = REVIEWER
     form = ReplyForm
@@ -253,6 +262,7 @@ class MessageAdmin(StudyScoped):
 
 @admin.register(LedgerEntry)
 class LedgerEntryAdmin(StudyScoped):
+    nothing_yet = "What participants are owed appears here when you accept their work in a study's payments."
     shows_people = True
     list_display = ("rater", "study", "kind", "amount", "reason", "created_by", "created_at")
     list_filter = (("study", admin.RelatedOnlyFieldListFilter), "kind")
@@ -263,6 +273,7 @@ class LedgerEntryAdmin(StudyScoped):
 class ExportAdmin(StudyScoped):
     """Files of judgments, built in the background."""
 
+    nothing_yet = "Files appear here when you export the judgments of a study."
     list_display = (
         "study",
         "form",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from decimal import Decimal
 
 
@@ -34,3 +35,19 @@ def money(amount: Decimal) -> str:
     """
     text = f"{amount.normalize():f}"
     return f"{amount:.2f}" if len(text.partition(".")[2]) <= 2 else text
+
+
+def span(elapsed: timedelta | None) -> str:
+    """A length of time in its two largest units; empty for None.
+
+    >>> span(timedelta(seconds=42)), span(timedelta(minutes=65)), span(timedelta(days=2, hours=3, minutes=9)), span(None)
+    ('42 s', '1 h 5 min', '2 d 3 h', '')
+    """
+    if elapsed is None:
+        return ""
+    left, parts = max(int(elapsed.total_seconds()), 0), []
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, left = divmod(left, length)
+        if count or (unit == "s" and not parts):
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])

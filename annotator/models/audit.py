@@ -49,6 +49,7 @@ class AuditAction(models.TextChoices):
     ENDPOINT_SAVED = "endpoints.saved", "Endpoint saved"
     ENDPOINT_DELETED = "endpoints.deleted", "Endpoint deleted"
     DEPLOYMENT_CONFIRMED = "endpoints.deployment_confirmed", "Same deployment confirmed"
+    FINE_TUNING_GIVEN_UP = "endpoints.fine_tuning_given_up", "Fine-tuning job taken as cancelled"
     TOKEN_CREATED = "access.token_created", "API token created"
     TOKEN_REVOKED = "access.token_revoked", "API token revoked"
     SECOND_FACTOR_CHANGED = "access.second_factor", "Two-factor login changed"

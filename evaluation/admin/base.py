@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.forms import ModelForm
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
-from django.urls import path
-from django.views.decorators.http import require_POST
+from django.urls import path, reverse
 from unfold.admin import ModelAdmin
 
 from annotator.core.errors import Conflict
@@ -25,6 +24,7 @@ from annotator.models import Membership
 class RowAction:
     """A button on a row's page: its label, the states of the row that offer it, its service and the message that follows.
 
+    ``asks`` says what can't be undone: the button then leads to a page that asks first.
     ``carries`` is the service's argument, a list of strings, that the form repeats as the page has shown it: so nobody
     confirms what has changed since.
     """
@@ -34,6 +34,7 @@ class RowAction:
     service: Callable[..., Any]
     done: str
     carries: str = ""
+    asks: str = ""
 
 
 def error_text(error: Exception) -> str:
@@ -107,7 +108,7 @@ class WithActions(CreatedByForm):
         view, name = self.admin_site.admin_view, f"{self.opts.app_label}_{self.opts.model_name}"
         return [
             path("<int:pk>/progress/", view(self.progress), name=f"{name}_progress"),
-            path("<int:pk>/do/<slug:name>/", view(require_POST(self.do)), name=f"{name}_do"),
+            path("<int:pk>/do/<slug:name>/", view(self.do), name=f"{name}_do"),
             *super().get_urls(),
         ]
 
@@ -130,6 +131,17 @@ class WithActions(CreatedByForm):
         if name not in self.row_actions:
             raise Http404("no such action")
         action = self.row_actions[name]
+        if request.method != "POST":
+            if not action.asks:
+                return HttpResponseNotAllowed(["POST"])
+            context = self.admin_site.each_context(request) | {
+                "row": row,
+                "action": action,
+                "allowed": row.state in action.states,
+                "back": reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[pk]),
+                "title": f"{action.label}: {row}",
+            }
+            return render(request, "admin/evaluation/confirm.html", context)
         shown = {action.carries: request.POST.getlist(action.carries)} if action.carries else {}
         try:
             action.service(**{str(self.opts.model_name): row}, **shown)

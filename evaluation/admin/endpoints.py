@@ -23,6 +23,16 @@ from evaluation.providers.prices import list_price
 from evaluation.selectors.endpoint import endpoint_get_for, endpoints_for
 from evaluation.services.endpoint import endpoint_delete, endpoint_try
 
+#: Groups of fields below those that every endpoint needs: title -> fields.
+GROUPS = (
+    ("Prices", ("price_in", "price_cached", "price_out")),
+    ("Limits", ("concurrency", "requests_per_minute", "tokens_per_minute", "timeout_seconds")),
+    (
+        "What the server can do, and who uses it",
+        ("structured", "images", "deployment", "shared_with"),
+    ),
+    ("Details of requests", ("parameters", "api_version", "headers", "ca_certificates")),
+)
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
 
@@ -30,6 +40,7 @@ VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membersh
 class EndpointAdmin(ShowsServiceErrors, ModelAdmin):
     """A workspace's endpoints: its members see them, its editors try and use them, its owners change them."""
 
+    nothing_yet = "An endpoint is the address of a server with models, with the key and the prices. Runs and pipelines need one."
     form = EndpointForm
     list_display = (
         "name",
@@ -81,9 +92,11 @@ class EndpointAdmin(ShowsServiceErrors, ModelAdmin):
         return self.with_service_error(request, own)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [
-            (None, {"fields": [name for name in self.form.Meta.fields if self._shown(request, obj, name)]})
-        ]
+        fields = [name for name in self.form.Meta.fields if self._shown(request, obj, name)]
+        groups = [[name for name in fields if name in names] for _, names in GROUPS]
+        named = [(title, {"fields": found}) for (title, _), found in zip(GROUPS, groups, strict=True)]
+        rest = [name for name in fields if not any(name in found for found in groups)]
+        return [(None, {"fields": rest}), *named]
 
     def _shown(self, request: HttpRequest, obj: Any, name: str) -> bool:
         """Hide the operator's variable from everyone but superusers, and the key field from people who can only view."""

@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 from unfold.decorators import display
@@ -30,14 +30,21 @@ from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pi
 from evaluation.pipelines.endpoints import ALL_STEPS
 from evaluation.pipelines.moved import moved_endpoints
 from evaluation.pipelines.recipe import recipe_file, recipe_names
+from evaluation.pipelines.tuning_control import tuning_cancel, tuning_give_up
+from evaluation.pipelines.tuning_status import tunings_are_live, tunings_shown
 from evaluation.runs.endpoint_settings import moved_to
 from evaluation.selectors.pipeline import pipeline_get_for, pipeline_steps, pipelines_for, recipes_for
 
 EDITOR = Membership.Role.EDITOR
+#: Actions that confirm where endpoints are that have moved.
+SAME_DEPLOYMENT = ("same-deployment", "same-deployment-cancel")
+#: Actions whose buttons are beside the fine-tuning job that they are about.
+OF_JOBS = ("cancel-job", "same-deployment-cancel", "give-up-job")
 
 
 @admin.register(Pipeline)
 class PipelineAdmin(WithActions):
+    nothing_yet = "A pipeline carries out a recipe on a file of questions: explanations, follow-ups, studies, simulators and a report."
     list_display = ("__str__", "endpoint", "state_shown", "steps_shown", "created_at")
     list_filter = ("state", ("recipe", admin.RelatedOnlyFieldListFilter))
     change_form_outer_before_template = "admin/evaluation/pipeline_home.html"
@@ -62,7 +69,35 @@ class PipelineAdmin(WithActions):
             "The failed calls are being retried. Repeat the later steps to use the new replies.",
         ),
         "cancel": RowAction(
-            "Cancel for good", ("running", "paused"), pipeline_cancel, "The pipeline is cancelled."
+            "Cancel for good",
+            ("running", "paused"),
+            pipeline_cancel,
+            "The pipeline is cancelled.",
+            asks="The pipeline can't be resumed. Its run and its fine-tuning job are cancelled too; what its steps have made stays. To "
+            "stop it for a while, pause it instead.",
+        ),
+        "cancel-job": RowAction(
+            "Cancel this job",
+            ("running", "paused"),
+            tuning_cancel,
+            "The job is being cancelled. The pipeline pauses when the endpoint has confirmed it.",
+            asks="The endpoint stops training and the job can't go on. What it has trained so far may be charged. You can start another "
+            "job afterwards by resuming the pipeline.",
+        ),
+        "same-deployment-cancel": RowAction(
+            "It's the same deployment: cancel the job there",
+            ("cancelled",),
+            pipeline_deployment_confirm,
+            "The new deployment is confirmed, and the job is being cancelled there.",
+            carries="deployments",
+        ),
+        "give-up-job": RowAction(
+            "Stop waiting for the endpoint",
+            ("running", "paused", "cancelled", "done"),
+            tuning_give_up,
+            "The job is taken as cancelled. If the endpoint still has it, cancel it there.",
+            asks="Do this only if the endpoint is gone, or if you have cancelled the job there: a job that goes on may be charged. The "
+            "budget counts the most that the job can have cost.",
         ),
     }
     progress_template = "admin/evaluation/pipeline_progress.html"
@@ -87,6 +122,11 @@ class PipelineAdmin(WithActions):
             path("preview/", view(require_POST(self.preview)), name="evaluation_pipeline_preview"),
             path("<int:pk>/again/", view(require_POST(self.again)), name="evaluation_pipeline_again"),
             path("<int:pk>/budget/", view(require_POST(self.budget)), name="evaluation_pipeline_budget"),
+            path(
+                "<int:pk>/fine-tuning/<int:tuning_pk>/file.jsonl",
+                view(self.training_file),
+                name="evaluation_pipeline_training_file",
+            ),
             *super().get_urls(),
         ]
 
@@ -121,24 +161,36 @@ class PipelineAdmin(WithActions):
 
     def page_context(self, request: HttpRequest, row: Pipeline) -> dict[str, Any]:
         may = pipelines_for(user=request.user, role=EDITOR).filter(pk=row.pk).exists()
+        tunings = tunings_shown(row)
         steps = pipeline_steps(row)
         actions = self.actions_of(row) if may else []
         if not any(step.has_failures for step in steps):
             actions = [action for action in actions if action[0] != "retry"]
-        deployments = moved_to(moved_endpoints(row)) if row.state == Pipeline.State.PAUSED else []
+        waits = row.state == Pipeline.State.PAUSED or any(one.is_being_cancelled for one in tunings)
+        deployments = moved_to(moved_endpoints(row)) if waits else []
         if not deployments:
-            actions = [action for action in actions if action[0] != "same-deployment"]
+            actions = [action for action in actions if action[0] not in SAME_DEPLOYMENT]
         budget = row.overrides.get(ALL_STEPS, {}).get("budget")
         return {
             "pipeline": row,
             "steps": steps,
-            "live": row.state == Pipeline.State.RUNNING,
-            "actions": actions,
+            "tunings": tunings,
+            "live": row.state == Pipeline.State.RUNNING or tunings_are_live(tunings, row),
+            "actions": [action for action in actions if action[0] not in OF_JOBS],
+            "job_actions": dict(actions),
             "deployments": deployments,
             "budget_form": PipelineBudgetForm(initial={"budget": budget})
             if may and not row.finished_at
             else None,
         }
+
+    def training_file(self, request: HttpRequest, pk: int, tuning_pk: int) -> HttpResponse:
+        """The training file of a job as it was sent, as JSON lines."""
+        pipeline = self.row_get(request, pk)
+        tuning = get_object_or_404(pipeline.tunings, pk=tuning_pk)
+        response = HttpResponse(tuning.file, content_type="application/x-ndjson")
+        response["Content-Disposition"] = f'attachment; filename="pipeline-{pk}-{tuning.pk}-training.jsonl"'
+        return response
 
     def again(self, request: HttpRequest, pk: int) -> HttpResponse:
         pipeline = pipeline_get_for(user=request.user, pk=pk, role=EDITOR)
@@ -163,6 +215,7 @@ def address_of(made: Run | Study | Report) -> str:
 
 @admin.register(Recipe)
 class RecipeAdmin(ReadOnlyAdmin):
+    nothing_yet = "Start a pipeline with one of the recipes above; it's saved here with its version."
     list_display = ("__str__", "workspace", "title_shown", "steps_shown", "created_by", "created_at")
     list_filter = (("workspace", admin.RelatedOnlyFieldListFilter),)
     search_fields = ("name",)

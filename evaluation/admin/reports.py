@@ -23,6 +23,7 @@ from evaluation.selectors.report import reports_visible_to
 class ReportAdmin(CreatedByForm):
     """Reports on a study or across several; a row leads to the report's own page."""
 
+    nothing_yet = "Open a study's tab Reports to compute one."
     creation_form = NewReportForm
     list_display = ("shown", "studies_shown", "state_shown", "rule_shown", "asked", "by", "inputs_shown")
     list_display_links = None

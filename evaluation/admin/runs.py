@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, ClassVar, cast
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
@@ -17,10 +19,11 @@ from unfold.decorators import display
 from annotator.core.errors import Conflict
 from annotator.core.row_ids import row_id
 from annotator.core.service_errors import save_checked
-from annotator.core.words import plural
+from annotator.core.words import plural, span
 from annotator.models import Membership, User
 from annotator.selectors.study import studies_for, study_get_for
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
+from evaluation.core.failure_words import failure_words
 from evaluation.forms.prompts import PromptForm
 from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
 from evaluation.models import Call, Run
@@ -37,7 +40,7 @@ from evaluation.runs.lifecycle import (
     run_start,
 )
 from evaluation.selectors.prompts import prompt_text, prompt_versions, trials_of
-from evaluation.selectors.run import run_get_for, run_progress, runs_for
+from evaluation.selectors.run import calls_to_come, run_get_for, run_progress, runs_for
 from evaluation.selectors.transcript import ON_A_PAGE, OUTCOMES, calls_shown, calls_with, runs_compare
 from evaluation.services.call_files import calls_download
 from evaluation.simulators.trials import trials_hide, trials_show
@@ -49,7 +52,8 @@ TRIALS = {"hide": ("hidden", trials_hide), "show": ("shown again", trials_show)}
 
 @admin.register(Run)
 class RunAdmin(WithActions):
-    list_display = ("shown", "study", "model", "state_shown", "progress_shown", "spent_cost", "created_at")
+    nothing_yet = "A run asks a model about the items of a study, or makes material. It needs an endpoint."
+    list_display = ("shown", "study", "model", "state_shown", "progress_shown", "spent_shown", "created_at")
     list_filter = ("state", "kind", ("endpoint", admin.RelatedOnlyFieldListFilter))
     search_fields = ("model", "study__title", "rater__name")
     change_form_outer_before_template = "admin/evaluation/run_home.html"
@@ -57,7 +61,7 @@ class RunAdmin(WithActions):
     fields = (
         "kind", "study", "dataset", "endpoint", "model", "rater", "parameters", "options", "samples", "together",
         "mode", "workers", "use_cache", "max_attempts", "max_unparsable", "budget_cost", "budget_calls",
-        "prompt_digest", "prompt", "created_by", "created_at", "started_at", "finished_at",
+        "prompt_digest", "created_by", "created_at", "started_at", "finished_at",
     )  # fmt: skip
 
     creation_form = NewRunForm
@@ -79,7 +83,11 @@ class RunAdmin(WithActions):
             "The failed calls are being retried.",
         ),
         "cancel": RowAction(
-            "Cancel for good", ("queued", "running", "paused"), run_cancel, "The run is cancelled."
+            "Cancel for good",
+            ("queued", "running", "paused"),
+            run_cancel,
+            "The run is cancelled.",
+            asks="The run can't be resumed. The answers that it has so far stay in the study. To stop it for a while, pause it instead.",
         ),
     }
     progress_template = "admin/evaluation/run_progress.html"
@@ -112,6 +120,10 @@ class RunAdmin(WithActions):
     @display(description="Calls")
     def progress_shown(self, run: Any) -> str:
         return f"{run.calls_settled:,} of {run.calls_total:,}"
+
+    @display(description="Spent", ordering="spent_cost")
+    def spent_shown(self, run: Run) -> str:
+        return f"{run.spent_cost:.4f}"
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """A new run is asked only for what its kind needs."""
@@ -160,11 +172,23 @@ class RunAdmin(WithActions):
         deployments = moved_to([row.endpoint]) if has_moved(row, row.endpoint) else []
         if not deployments:
             actions = [action for action in actions if action[0] != "same-deployment"]
+        to_come = calls_to_come(row, progress)
+        left = progress.seconds_left
+        if left is not None and progress.per_second:
+            left += to_come / progress.per_second
         return {
             "run": row,
             "progress": progress,
-            "percent": int(progress.share * 100),
-            "failures": sorted(progress.failures.items()),
+            "to_come": to_come,
+            "left": None if left is None else span(timedelta(seconds=left)),
+            "percent": int(100 * progress.settled / max(progress.total + to_come, 1)),
+            "failures": [(failure_words(kind), count) for kind, count in sorted(progress.failures.items())],
+            "failed_outcome": "failed" if progress.failed else "unparsable",
+            "is_priced": bool(row.endpoint and (row.endpoint.price_in or row.endpoint.price_out)),
+            "trouble": row.endpoint
+            if row.state == Run.State.RUNNING and row.endpoint.failing_since
+            else None,
+            "outage": span(timedelta(seconds=settings.RUN_OUTAGE_SECONDS)),
             "live": row.state in ("running", "queued"),
             "actions": actions,
             "deployments": deployments,
@@ -272,6 +296,7 @@ class RunAdmin(WithActions):
 
 @admin.register(Call)
 class CallAdmin(ReadOnlyAdmin):
+    nothing_yet = "Calls appear here when a run starts: one for each request to a model."
     list_display = ("key", "run", "state", "sample", "stage", "attempts", "error_kind", "cost", "seconds")
     list_filter = ("state", "error_kind", ("run", admin.RelatedOnlyFieldListFilter))
     search_fields = ("key",)

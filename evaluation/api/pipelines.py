@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,9 +12,11 @@ from rest_framework.views import APIView
 
 from annotator.models import Membership
 from evaluation.api.actions import ActionSerializer, act
-from evaluation.models import Pipeline
+from evaluation.models import FineTuning, Pipeline
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_deployment_confirm, pipeline_resume
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
+from evaluation.pipelines.tuning_control import tuning_cancel, tuning_give_up
+from evaluation.pipelines.tuning_status import TuningShown, tunings_shown, tunings_wanted
 from evaluation.selectors.pipeline import pipeline_get_for, pipelines_for
 
 ACTIONS: dict[str, Any] = {
@@ -23,24 +25,65 @@ ACTIONS: dict[str, Any] = {
     "cancel": pipeline_cancel,
     "same-deployment": pipeline_deployment_confirm,
     "retry": pipeline_retry_failed,
+    "cancel-job": tuning_cancel,
+    "give-up-job": tuning_give_up,
 }
 
 
+class TuningSerializer(serializers.ModelSerializer):
+    """A fine-tuning job of a pipeline; costs are in the currency of the step's price."""
+
+    endpoint: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
+
+    class Meta:
+        model = FineTuning
+        fields = (
+            "id", "step", "state", "reported_state", "error", "base_model", "model", "endpoint", "deployments", "job_id",
+            "file_id", "examples", "epochs", "trained_tokens", "price", "cost", "most_cost", "created_at", "started_at",
+            "looked_at", "finished_at", "replaced_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class TuningShownSerializer(serializers.Serializer):
+    """A fine-tuning job, and what it waits for.
+
+    ``moved`` is where its endpoint is now, empty if that is where the job is; ``seconds`` is how long the job has been, or was,
+    at the endpoint, null if it was never started there.
+    """
+
+    waits_for = serializers.CharField()
+    moved = serializers.CharField()
+    seconds = serializers.SerializerMethodField()
+
+    def get_seconds(self, shown: TuningShown) -> float | None:
+        return None if shown.elapsed is None else shown.elapsed.total_seconds()
+
+    def to_representation(self, instance: TuningShown) -> dict[str, Any]:
+        return dict(TuningSerializer(instance.tuning).data) | super().to_representation(instance)
+
+
 class PipelineSerializer(serializers.ModelSerializer):
-    """A pipeline; ``results`` maps the name of each finished step to what it left, in numbers."""
+    """A pipeline; ``results`` maps the name of each finished step to what it left, in numbers. ``tunings`` are its fine-tuning
+    jobs in order, those that another job has replaced included."""
 
     recipe: Any = serializers.StringRelatedField(read_only=True)
     dataset: Any = serializers.StringRelatedField(read_only=True)
     endpoint: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
     runs: Any = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
+    tunings = serializers.SerializerMethodField()
 
     class Meta:
         model = Pipeline
         fields = (
             "id", "recipe", "dataset", "endpoint", "state", "reason", "step", "overrides", "results", "runs",
-            "created_at", "finished_at",
+            "tunings", "created_at", "finished_at",
         )  # fmt: skip
         read_only_fields = fields
+
+    @extend_schema_field(TuningShownSerializer(many=True))
+    def get_tunings(self, pipeline: Pipeline) -> Any:
+        return TuningShownSerializer(tunings_shown(pipeline), many=True).data
 
 
 class PipelineBudgetSerializer(serializers.Serializer):
@@ -55,7 +98,7 @@ class Pipelines(APIView):
     @extend_schema(responses=PipelineSerializer(many=True), operation_id="pipelines_list")
     def get(self, request: Request) -> Response:
         """Pipelines of your workspaces, newest first (at most 100)."""
-        found = pipelines_for(user=request.user).prefetch_related("runs")
+        found = pipelines_for(user=request.user).prefetch_related("runs", tunings_wanted())
         return Response(PipelineSerializer(found[:100], many=True).data)
 
 
@@ -84,8 +127,8 @@ class PipelineDetail(APIView):
 
 
 class PipelineAction(APIView):
-    """Pause, resume or cancel a pipeline, confirm that its endpoints' new addresses are the same deployments, or retry its
-    failed calls."""
+    """Pause, resume or cancel a pipeline, confirm that its endpoints' new addresses are the same deployments, retry its
+    failed calls, cancel its fine-tuning job, or stop waiting until the endpoint has cancelled it."""
 
     write_scope = "may_run"
 

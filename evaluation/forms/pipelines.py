@@ -47,7 +47,8 @@ class NewPipelineForm(forms.ModelForm):
     file = forms.FileField(
         required=False,
         label="Or a file",
-        help_text="JSON lines, a JSON array or CSV: questions, articles, queries, or posts with two responses.",
+        help_text="JSON lines, a JSON array, CSV or Excel (.xlsx): questions, articles, queries, or posts with two responses. If there is an "
+        "error, choose the file again: a page can't keep it.",
     )
     workspace = forms.ModelChoiceField(
         Workspace.objects.none(),

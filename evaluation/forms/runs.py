@@ -37,12 +37,28 @@ class EndpointForm(forms.ModelForm):
     class Meta:
         model = Endpoint
         fields = (
-            "workspace", "name", "protocol", "base_url", "model", "deployment", "key", "key_variable", "shared_with",
-            "parameters", "api_version", "headers", "ca_certificates",
-            "structured", "images", "concurrency",
-            "requests_per_minute", "tokens_per_minute", "price_in", "price_cached", "price_out", "timeout_seconds",
+            "workspace", "name", "protocol", "base_url", "model", "key", "key_variable",
+            "price_in", "price_cached", "price_out",
+            "concurrency", "requests_per_minute", "tokens_per_minute", "timeout_seconds",
+            "structured", "images", "deployment", "shared_with", "parameters", "api_version", "headers", "ca_certificates",
         )  # fmt: skip
-        labels = {"base_url": "Base URL", "api_version": "API version", "ca_certificates": "CA certificates"}
+        labels = {
+            "base_url": "Base URL",
+            "api_version": "API version",
+            "ca_certificates": "CA certificates",
+            "structured": "Replies by JSON schema",
+            "concurrency": "Requests at the same time",
+            "price_in": "Price of input tokens",
+            "price_cached": "Price of cached input tokens",
+            "price_out": "Price of output tokens",
+            "timeout_seconds": "Timeout, in seconds",
+        }
+        help_texts = {
+            "price_in": "Per million, in your currency. With both prices at 0, costs aren't counted and budgets in money have no effect.",
+            "price_out": "Per million.",
+            "requests_per_minute": "The provider's limit. Leave empty for no limit.",
+            "tokens_per_minute": "The provider's limit on input and output tokens together. Leave empty for no limit.",
+        }
 
     user: User
 
@@ -62,6 +78,12 @@ class EndpointForm(forms.ModelForm):
         self.fields["workspace"].queryset = owned  # type: ignore[attr-defined]
         self.fields["workspace"].required = True
         self.fields["protocol"].required = False
+        for name in ("parameters", "headers", "ca_certificates"):
+            self.fields[name].widget.attrs["rows"] = 3
+        if not self.instance.pk:
+            self.fields[
+                "key"
+            ].help_text = "Stored encrypted, sent only to this address, and never shown again."
         self.fields["workspace"].initial = owned.filter(personal_of=self.user).first()
         # Workspaces of other people that it is shared with already stay on the list.
         shared = workspaces_for(user=self.user)
@@ -174,6 +196,26 @@ class NewRunForm(forms.ModelForm):
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
             "max_failed_share", "budget_cost", "budget_calls", "preview_item", "parameters", "options",
         )  # fmt: skip
+        labels = {
+            "samples": "Samples per item",
+            "together": "Items per request",
+            "mode": "Sending",
+            "workers": "Worker processes",
+            "use_cache": "Reuse replies",
+            "max_attempts": "Attempts per call",
+            "max_unparsable": "Unreadable replies per call",
+            "max_failed_share": "Largest share of failed calls",
+            "budget_cost": "Budget in money",
+            "budget_calls": "Budget in requests",
+        }
+        help_texts = {
+            "samples": "How often the model is asked about each item. The answer that most samples give is its judgment.",
+            "together": "More than 1 saves tokens, but the model sees items side by side.",
+            "mode": "A batch API is usually cheaper and takes hours.",
+            "max_attempts": "A call that gets no reply so often counts as failed.",
+            "budget_cost": "In the currency of the endpoint's prices. The run pauses before it would cost more. Leave empty for no limit.",
+            "budget_calls": "The run pauses after so many requests. Leave empty for no limit.",
+        }
 
     user: User
     #: The run as it would be created, unsaved; set once the form is valid.

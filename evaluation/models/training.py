@@ -34,7 +34,10 @@ class Reward(models.Model):
 
 
 class FineTuning(models.Model):
-    """One fine-tuning job at an endpoint, with its training file."""
+    """One fine-tuning job at an endpoint, with its training file.
+
+    A step has one current job. Those that failed or were cancelled, and that another one has replaced, stay as a record.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting to be sent"
@@ -62,6 +65,9 @@ class FineTuning(models.Model):
     )
     model = models.CharField(max_length=200, blank=True, help_text="The fine-tuned model's name.")
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    reported_state = models.CharField(
+        max_length=40, blank=True, db_default="", help_text="The state in the endpoint's own word."
+    )
     error = models.TextField(blank=True)
     #: Per million training tokens; before the job starts, the most that it can cost is checked against the budget.
     price = models.DecimalField(max_digits=12, decimal_places=6, default=0)
@@ -69,13 +75,29 @@ class FineTuning(models.Model):
     cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     trained_tokens = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the endpoint accepted the job, or when it was found there."
+    )
     looked_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    replaced_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When its step was started again, so that another job takes its place.",
+    )
 
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["pipeline", "step"], name="tuning_once_per_step"),
+            models.UniqueConstraint(
+                fields=["pipeline", "step"],
+                name="tuning_current_once_per_step",
+                condition=Q(replaced_at__isnull=True),
+            ),
+            models.CheckConstraint(
+                name="tuning_replaced_is_over",
+                condition=Q(replaced_at__isnull=True) | Q(state__in=["failed", "cancelled"]),
+            ),
             models.CheckConstraint(name="tuning_done_has_model", condition=~Q(state="done") | ~Q(model="")),
         ]
 

@@ -23,14 +23,11 @@ from evaluation.pipelines.carry_out import (
 )
 from evaluation.pipelines.control import BY_RESEARCHER
 from evaluation.pipelines.material_write import GOLD
-from evaluation.pipelines.moved import moves_confirm
+from evaluation.pipelines.moved import is_over, moves_confirm
 from evaluation.pipelines.options import step_options
 from evaluation.pipelines.recipe import OTHER_KINDS
-from evaluation.pipelines.training import (
-    tuning_work,
-    tunings_cancel,
-    tunings_retry,
-)
+from evaluation.pipelines.training import tuning_work
+from evaluation.pipelines.tuning_control import tunings_cancel, tunings_retry
 from evaluation.runs.lifecycle import run_cancel, run_resume, run_retry_failed, run_start
 from evaluation.runs.wake import pipeline_wake
 
@@ -114,7 +111,7 @@ def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
 
 def pipeline_deployment_confirm(*, pipeline: Pipeline, deployments: Sequence[str]) -> Pipeline:
     """Confirm for all runs and fine-tuning jobs of a pipeline that where their endpoints are now is the same deployment,
-    and resume it.
+    and resume it. Of a cancelled pipeline, confirm it for the jobs that are still being cancelled: the sweep cancels them there.
 
     ``deployments`` is what was shown to the person who confirms it: ``moved_to(moved_endpoints(pipeline))`` at that time.
     The audit trail records it for each of them. Raises ``Conflict`` if no endpoint has moved, if one has moved again, or if
@@ -122,9 +119,12 @@ def pipeline_deployment_confirm(*, pipeline: Pipeline, deployments: Sequence[str
     """
     with transaction.atomic():
         row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
-        if row.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED):
+        confirmed = moves_confirm(pipeline=row, deployments=deployments)
+        if is_over(row) and confirmed:
+            return row
+        if is_over(row):
             raise Conflict(f"{row} is {row.get_state_display()}.")
-        if not moves_confirm(pipeline=row, deployments=deployments):
+        if not confirmed:
             raise Conflict("The endpoints are where this pipeline's answers come from. Resume the pipeline.")
         return pipeline_resume(pipeline=pipeline)
 

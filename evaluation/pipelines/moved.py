@@ -39,10 +39,16 @@ def tuning_moved_reason(tuning: FineTuning, endpoint: Endpoint) -> str:
     return moved_reason(endpoint, since=tuning.deployments, what=what, other="pipeline")
 
 
+def is_over(pipeline: Pipeline) -> bool:
+    """Whether a pipeline is done or cancelled for good."""
+    return pipeline.state in (Pipeline.State.DONE, Pipeline.State.CANCELLED)
+
+
 def moved_endpoints(pipeline: Pipeline) -> list[Endpoint]:
     """The endpoints, in order of their numbers, that are another deployment than the pipeline's answers and fine-tuning
-    jobs come from."""
-    found = {run.endpoint for run in pipeline.runs.select_related("endpoint") if has_moved(run, run.endpoint)}
+    jobs come from. Of a pipeline that is over, only those where a fine-tuning job is still being cancelled."""
+    runs = pipeline.runs.none() if is_over(pipeline) else pipeline.runs.select_related("endpoint")
+    found = {run.endpoint for run in runs if has_moved(run, run.endpoint)}
     found |= {
         tuning.endpoint
         for tuning in _tunings(pipeline).select_related("endpoint")
@@ -61,15 +67,19 @@ def moves_confirm(*, pipeline: Pipeline, deployments: Sequence[str]) -> bool:
     list(Endpoint.objects.select_for_update(no_key=True).filter(used).order_by("pk"))
     if moved := moved_endpoints(pipeline):
         confirmed_check(endpoints=moved, deployments=deployments)
-    runs = [run for run in pipeline.runs.order_by("pk") if deployment_confirm(run=run)]
+    waiting = pipeline.runs.none() if is_over(pipeline) else pipeline.runs.order_by("pk")
+    runs = [run for run in waiting if deployment_confirm(run=run)]
     tunings = [tuning for tuning in _tunings(pipeline) if _tuning_confirm(pipeline, tuning)]
     return bool(runs or tunings)
 
 
 def _tunings(pipeline: Pipeline) -> QuerySet[FineTuning]:
-    """The pipeline's jobs that may still be used: resuming the pipeline starts failed and cancelled ones from scratch."""
-    over = [FineTuning.State.FAILED, FineTuning.State.CANCELLED]
-    return FineTuning.objects.filter(pipeline=pipeline).exclude(state__in=over).order_by("pk")
+    """The pipeline's jobs that may still be used: resuming the pipeline starts failed and cancelled ones from scratch. Of a
+    pipeline that is over, those that are still being cancelled."""
+    found = FineTuning.objects.filter(pipeline=pipeline).defer("file").order_by("pk")
+    if is_over(pipeline):
+        return found.filter(state=FineTuning.State.CANCELLING)
+    return found.exclude(state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED])
 
 
 def _tuning_confirm(pipeline: Pipeline, tuning: FineTuning) -> bool:
@@ -79,7 +89,8 @@ def _tuning_confirm(pipeline: Pipeline, tuning: FineTuning) -> bool:
         return False
     before = tuning.deployments
     tuning.deployments = [*before, deployment_of(endpoint)]
-    tuning.save(update_fields=["deployments"])
+    tuning.looked_at = None  # so that it's checked, or cancelled, at once
+    tuning.save(update_fields=["deployments", "looked_at"])
     audit_write(
         action=AuditAction.DEPLOYMENT_CONFIRMED,
         workspace=pipeline.dataset.workspace,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef
 
 from evaluation.models import Pipeline, Run
-from evaluation.pipelines.training import tunings_sweep
+from evaluation.pipelines.tuning_control import tunings_sweep
 from evaluation.runs.wake import pipeline_wake
 
 

@@ -7,14 +7,13 @@ the file's job before it starts one.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import Max, Sum
 from django.utils import timezone
 
@@ -36,9 +35,18 @@ from evaluation.selectors.endpoint import endpoint_openai
 if TYPE_CHECKING:
     from evaluation.providers.fine_tuning import FineTuner, TuningJob
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 _OPEN = (FineTuning.State.WAITING, FineTuning.State.RUNNING)
+#: States in which a job may still cost something.
+_UNDECIDED = (*_OPEN, FineTuning.State.CANCELLING)
+#: The endpoint's final state of a job -> ours.
+ENDED = {
+    "succeeded": FineTuning.State.DONE,
+    "failed": FineTuning.State.FAILED,
+    "cancelled": FineTuning.State.CANCELLED,
+}
+#: After a request about a job has failed, the next one waits so long.
+AGAIN = timedelta(seconds=30)
 _MILLION = Decimal(1_000_000)
 _UNIT = Decimal("0.00000001")
 
@@ -157,7 +165,11 @@ def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal |
     ``left`` is what the pipeline may still spend. Raises ``ValidationError`` if the job can't start, or if its endpoint has
     become another deployment since.
     """
-    tuning = FineTuning.objects.select_related("endpoint").filter(pipeline=pipeline, step=step).first()
+    tuning = (
+        FineTuning.objects.select_related("endpoint")
+        .filter(pipeline=pipeline, step=step, replaced_at=None)
+        .first()
+    )
     if tuning is None:
         _tuning_create(pipeline, step, options, left)
         return None
@@ -173,7 +185,8 @@ def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal |
         raise ValidationError(tuning_moved_reason(tuning, tuning.endpoint))
     if tuning.state in (FineTuning.State.FAILED, FineTuning.State.CANCELLED):
         pipeline.state = Pipeline.State.PAUSED
-        pipeline.reason = f"{step}: fine-tuning {tuning.get_state_display()}: {tuning.error}"[:2000]
+        said = tuning.error or "Resume the pipeline to start the job again."
+        pipeline.reason = f"{step}: fine-tuning {tuning.get_state_display()}: {said}"[:2000]
     return None
 
 
@@ -209,10 +222,11 @@ def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal |
 
 
 def tuning_spent(pipeline: Pipeline) -> Decimal:
-    """What the pipeline's finished fine-tuning jobs have cost, plus the most that open ones may cost."""
+    """What the pipeline's finished fine-tuning jobs have cost, plus the most that others may cost, those being cancelled
+    included."""
     rows = FineTuning.objects.filter(pipeline=pipeline)
-    done = rows.exclude(state__in=_OPEN).aggregate(total=Sum("cost"))["total"] or Decimal(0)
-    return done + (rows.filter(state__in=_OPEN).aggregate(total=Sum("most_cost"))["total"] or Decimal(0))
+    done = rows.exclude(state__in=_UNDECIDED).aggregate(total=Sum("cost"))["total"] or Decimal(0)
+    return done + (rows.filter(state__in=_UNDECIDED).aggregate(total=Sum("most_cost"))["total"] or Decimal(0))
 
 
 def tuning_work(*, pipeline_pk: int) -> bool:
@@ -233,54 +247,79 @@ def tuning_work(*, pipeline_pk: int) -> bool:
             return False
         if is_elsewhere(tuning.endpoint, than=tuning.deployments):
             return True
+        if failed_lately(tuning):
+            return False
         try:
             job = _job_of(tuning)
         except (ProviderError, KeyRefused) as error:
             FineTuning.objects.filter(pk=tuning.pk).update(looked_at=timezone.now(), error=str(error)[:2000])
             if isinstance(error, ProviderError) and not error.fatal:
                 return False  # the next sweep checks it again
+            if tuning.job_id and not is_unknown_job(error):
+                # A refused key says nothing about the job, which goes on: to start another would be to pay twice.
+                Pipeline.objects.filter(pk=pipeline_pk, state=Pipeline.State.RUNNING).update(
+                    state=Pipeline.State.PAUSED,
+                    reason=f"{tuning.step}: The fine-tuning job {tuning.job_id} can't be checked: {error}"[
+                        :2000
+                    ],
+                )
+                return False
             from evaluation.providers.fine_tuning import TuningJob
 
-            _settle(tuning, FineTuning.State.FAILED, TuningJob("", "failed", error=str(error)))
+            tuning_settle(tuning, FineTuning.State.FAILED, TuningJob("", "failed", error=str(error)))
             return True
         if job.state == "running":
-            FineTuning.objects.filter(pk=tuning.pk).update(looked_at=timezone.now(), error="")
+            FineTuning.objects.filter(pk=tuning.pk).update(
+                looked_at=timezone.now(), error="", reported_state=job.reported
+            )
             return False
-        states = {
-            "succeeded": FineTuning.State.DONE,
-            "failed": FineTuning.State.FAILED,
-            "cancelled": FineTuning.State.CANCELLED,
-        }
-        _settle(tuning, states[job.state], job)
+        tuning_settle(tuning, ENDED[job.state], job)
         return True
 
 
 def _job_of(tuning: FineTuning) -> TuningJob:
     """The job's current state. The file and the job are created if necessary, and their ids are stored at once."""
     if not tuning.file_id:
-        tuning.file_id = _ask(tuning.endpoint, lambda tuner: tuner.file_send(tuning.file.encode()))
+        tuning.file_id = tuner_ask(tuning.endpoint, lambda tuner: tuner.file_send(tuning.file.encode()))
     if not tuning.deployments:
         tuning.deployments = [deployment_of(tuning.endpoint)]
         FineTuning.objects.filter(pk=tuning.pk).update(file_id=tuning.file_id, deployments=tuning.deployments)
     if tuning.job_id:
-        return _ask(tuning.endpoint, lambda tuner: tuner.job_read(tuning.job_id))
-    job = _ask(tuning.endpoint, lambda tuner: tuner.job_find(tuning.file_id)) or _ask(
+        return tuner_ask(tuning.endpoint, lambda tuner: tuner.job_read(tuning.job_id))
+    job = tuner_ask(tuning.endpoint, lambda tuner: tuner.job_find(tuning.file_id)) or tuner_ask(
         tuning.endpoint,
         lambda tuner: tuner.job_begin(
             file_id=tuning.file_id, model=tuning.base_model, suffix=tuning.suffix, epochs=tuning.epochs
         ),
     )
-    FineTuning.objects.filter(pk=tuning.pk).update(job_id=job.id, state=FineTuning.State.RUNNING)
+    started = FineTuning.objects.filter(pk=tuning.pk)
+    started.update(job_id=job.id, started_at=timezone.now())
+    # Cancelled meanwhile, it stays cancelled: the sweep cancels the job that has just started.
+    started.filter(state=FineTuning.State.WAITING).update(state=FineTuning.State.RUNNING)
     return job
 
 
-def _settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
+def failed_lately(tuning: FineTuning) -> bool:
+    """Whether the last request about the job has failed a moment ago, so that the next one is to wait."""
+    asked = tuning.looked_at
+    return bool(tuning.error) and asked is not None and timezone.now() - asked < AGAIN
+
+
+def is_unknown_job(error: Exception) -> bool:
+    """Whether the endpoint has said that there is no such job."""
+    return isinstance(error, ProviderError) and error.kind == "not_found"
+
+
+def tuning_settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
+    """Store how a job has ended, and what it cost by the tokens that the endpoint reports."""
     tokens = job.tokens
     cost = Decimal(0) if tokens is None else (tuning.price * tokens / _MILLION).quantize(_UNIT, ROUND_UP)
     if state == FineTuning.State.DONE and tokens is None:
         cost = tuning.most_cost
-    FineTuning.objects.filter(pk=tuning.pk, state__in=_OPEN).update(
+    FineTuning.objects.filter(pk=tuning.pk, state__in=_UNDECIDED).update(
         state=state,
+        reported_state=job.reported,
+        looked_at=timezone.now(),
         model=job.model,
         error=job.error,
         trained_tokens=tokens,
@@ -289,54 +328,8 @@ def _settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
     )
 
 
-def tunings_cancel(*, pipeline: Pipeline) -> None:
-    """Mark the pipeline's open jobs as cancelled; ``tunings_sweep`` cancels them at the endpoint."""
-    FineTuning.objects.filter(pipeline=pipeline, state=FineTuning.State.RUNNING).update(
-        state=FineTuning.State.CANCELLING
-    )
-    FineTuning.objects.filter(pipeline=pipeline, state=FineTuning.State.WAITING).update(
-        state=FineTuning.State.CANCELLED, finished_at=timezone.now()
-    )
-
-
-def tunings_sweep() -> int:
-    """Cancel jobs at their endpoints that were cancelled here; the next sweep retries failures.
-
-    A job whose endpoint has moved waits until it's changed back: at another deployment, its number may be somebody else's.
-    """
-    cancelled = 0
-    for tuning in FineTuning.objects.select_related("endpoint").filter(state=FineTuning.State.CANCELLING):
-        job_id = tuning.job_id
-        if is_elsewhere(tuning.endpoint, than=tuning.deployments):
-            said = (
-                f"The job is at {' and '.join(tuning.deployments)}, and the endpoint {tuning.endpoint} is at "
-                f"{deployment_of(tuning.endpoint)} now. To have the job cancelled, change the endpoint back."
-            )
-            FineTuning.objects.filter(pk=tuning.pk).update(error=said)
-            continue
-        try:
-            _ask(tuning.endpoint, lambda tuner, job_id=job_id: tuner.job_cancel(job_id))  # type: ignore[misc]
-        except (ProviderError, KeyRefused) as error:
-            log.warning("fine-tuning %s cannot be cancelled: %s", job_id, error)
-            FineTuning.objects.filter(pk=tuning.pk).update(error=str(error)[:2000])
-            if isinstance(error, ProviderError) and not error.fatal:
-                continue
-        FineTuning.objects.filter(pk=tuning.pk).update(
-            state=FineTuning.State.CANCELLED, finished_at=timezone.now()
-        )
-        cancelled += 1
-    return cancelled
-
-
-def tunings_retry(*, pipeline: Pipeline) -> None:
-    """Detach failed and cancelled jobs, so that their steps start again."""
-    with transaction.atomic():
-        FineTuning.objects.filter(
-            pipeline=pipeline, state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED]
-        ).delete()
-
-
-def _ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:
+def tuner_ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:
+    """Send one request about fine-tuning. Raises ``ProviderError`` and ``KeyRefused``."""
     from evaluation.providers.fine_tuning import (
         FineTuner,
     )  # the client library is imported late: web processes don't need it

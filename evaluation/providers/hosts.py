@@ -101,6 +101,10 @@ def origin_of(url: str) -> Origin:
     Traceback (most recent call last):
     ...
     evaluation.providers.hosts.HostRefused: only http and https addresses can be used, not 'file'
+    >>> origin_of("localhost:8000/v1")
+    Traceback (most recent call last):
+    ...
+    evaluation.providers.hosts.HostRefused: an address begins with https:// or http://, as in https://models.example.org/v1
     """
     if any(character.isspace() or not character.isprintable() for character in url):
         raise HostRefused("an address must not contain spaces, line breaks or control characters")
@@ -110,6 +114,10 @@ def origin_of(url: str) -> Origin:
     except ValueError as error:
         raise HostRefused(f"not an address: {error}") from None
     if parts.scheme not in ("http", "https"):
+        if not parts.scheme or "." in parts.scheme or not url.startswith(f"{parts.scheme}://"):
+            raise HostRefused(
+                "an address begins with https:// or http://, as in https://models.example.org/v1"
+            )
         raise HostRefused(f"only http and https addresses can be used, not {parts.scheme!r}")
     if parts.username is not None or parts.password is not None:
         raise HostRefused("an address must not contain a user name or password")

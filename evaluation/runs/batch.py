@@ -20,6 +20,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from annotator.core import jobs
+from evaluation.core.failure_words import pause_words
 from evaluation.models import Batch, Call, Run
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.images import chat_body
@@ -76,8 +77,10 @@ def batch_work(*, run_pk: int) -> Worked:
 
 def _pause_reason(run: Run, error: ProviderError | KeyRefused) -> str:
     """Why the run is to pause: waiting won't help, or the endpoint has been failing for too long; else empty."""
-    if not isinstance(error, ProviderError) or error.fatal:
+    if not isinstance(error, ProviderError):
         return str(error)
+    if error.fatal:
+        return pause_words(error.kind, str(error))
     endpoint_contact(endpoint=run.endpoint, error=str(error))
     return outage_reason(run, run.endpoint, timezone.now())
 

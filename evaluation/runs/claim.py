@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotator.core import jobs
+from annotator.core.words import money
 from annotator.models import Workspace
 from evaluation.models import Call, Endpoint, Run
 from evaluation.providers.base import ChatRequest
@@ -40,6 +41,7 @@ from evaluation.runs.text import clean
 from evaluation.runs.together import together_request
 from evaluation.selectors.run import workspace_spent
 
+_RAISE = "Raise it and resume the run, or cancel the run."
 #: Calls claimed beyond what may be in flight, so that the next request never waits for the database.
 AHEAD = 16
 #: Seconds of an endpoint's rate that may be saved up for a burst.
@@ -312,11 +314,11 @@ def _afford(
     reserved = Decimal(0)
     for request in ready:
         if run.budget_calls is not None and run.sent_calls + len(kept) >= run.budget_calls:
-            return kept, f"The budget of {run.budget_calls} calls is used up."
+            return kept, f"The budget of {run.budget_calls:,} calls is used up. {_RAISE}"
         reserved += sum(request.reserved.values(), Decimal(0))
         for left, words in limits:
             if reserved > left:
-                return kept, f"What is left of {words} may not cover the next call."
+                return kept, f"What is left of {words} may not cover the next call. {_RAISE}"
         kept.append(request)
     return kept, ""
 
@@ -326,13 +328,16 @@ def _limits(run: Run, workspace_id: int | None) -> list[tuple[Decimal, str]]:
     limits = []
     if run.budget_cost is not None:
         used = run.spent_cost + run.reserved_cost + run.lost_cost
-        limits.append((run.budget_cost - used, f"the budget of {run.budget_cost:f}"))
+        limits.append((run.budget_cost - used, f"the budget of {money(run.budget_cost)}"))
     labs = Workspace.objects.filter(model_budget__isnull=False)
     lab = labs.filter(pk=workspace_id).first() if workspace_id else None
     if lab is not None and lab.model_budget is not None:
         jobs.lock_wait_briefly("workspace budget", lab.pk)
         limits.append(
-            (lab.model_budget - workspace_spent(lab.pk), f"the workspace's budget of {lab.model_budget:f}")
+            (
+                lab.model_budget - workspace_spent(lab.pk),
+                f"the workspace's budget of {money(lab.model_budget)}",
+            )
         )
     return limits
 

@@ -167,7 +167,7 @@ def outage_reason(run: Run, endpoint: Endpoint, now: datetime) -> str:
         return ""
     return (
         f"No request to {endpoint} has succeeded since {endpoint.failing_since:%Y-%m-%d %H:%M} UTC. Last error: "
-        f"{endpoint.trouble} Resume the run when the endpoint works again; no call was given up."
+        f"{endpoint.trouble.rstrip('. ')}. Resume the run when the endpoint works again; no call was given up."
     )
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotator.core.errors import Conflict
 from annotator.models import AuditAction
 from annotator.services.audit import audit_write
+from evaluation.core.failure_words import failure_words
 from evaluation.models import Call, Endpoint, Run
 from evaluation.runs.endpoint_settings import DEPLOYMENTS, confirmed_check, deployments_set, has_moved
 from evaluation.runs.wake import pipeline_wake, run_wake
@@ -183,9 +184,9 @@ def _failures(run: Run) -> str:
     if not kinds:
         return ""
     total = sum(n for _, n in kinds)
-    named = ", ".join(f"{kind or 'unknown'} {n}" for kind, n in kinds[:KINDS_NAMED])
+    named = ", ".join(f"{failure_words(kind)} ({n:,})" for kind, n in kinds[:KINDS_NAMED])
     others = f" and {len(kinds) - KINDS_NAMED} more kinds" if len(kinds) > KINDS_NAMED else ""
-    return f"{total} {'call' if total == 1 else 'calls'} failed: {named}{others}."
+    return f"{total:,} {'call' if total == 1 else 'calls'} failed: {named}{others}."
 
 
 def _locked(run: Run) -> Run:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from annotator.hit_types.base import FieldErrors, Unparsable
+from evaluation.core.failure_words import pause_words
 from evaluation.models import Call, Endpoint, Run
 from evaluation.prompts.injection import gives_orders
 from evaluation.providers.base import PERHAPS_PAID, ChatReply, ChatRequest, Provider, ProviderError
@@ -293,7 +294,7 @@ def failed(
     # 502 to 504 come from gateways and overloaded servers; 500 may be what this prompt does to the server.
     outcome.repeated = error.kind == "server" and error.status == 500 and tries - call.unparsable > 1
     if error.kind in _PAUSE_AND_KEEP:
-        outcome.state, outcome.pause = Call.State.PENDING, str(error)
+        outcome.state, outcome.pause = Call.State.PENDING, pause_words(error.kind, str(error))
     elif error.kind in ITEM_REFUSED:
         pass  # only this item fails: the next one may be accepted
     elif error.kind == "content_filter" and error.status:

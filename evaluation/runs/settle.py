@@ -15,6 +15,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from annotator.hit_types.base import JSON
+from evaluation.core.failure_words import failure_words
 from evaluation.models import Call, Run
 from evaluation.runs.step import Job
 from evaluation.runs.text import clean
@@ -212,7 +213,7 @@ def _too_many_failed(cursor: Any, run: Run) -> str:
     if ended < LEAST_ENDED or failed <= most * ended:
         return ""
     return (
-        f"{failed} of {ended} calls failed, most of them as {kind}: {message[:300]} Fix the cause and resume, or allow a "
+        f"{failed} of {ended} calls failed, most of them: {failure_words(kind)}. {message[:300]} Fix the cause and resume, or allow a "
         "larger share of failed calls."
     )
 

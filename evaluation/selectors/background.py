@@ -25,7 +25,7 @@ def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[Backgr
         runs = runs.filter(state__in=[*ACTIVE, Run.State.FAILED])
     return [
         BackgroundWork(
-            title=f"{run.kind.replace('_', ' ').capitalize()} with {run.endpoint.name if run.endpoint else 'no endpoint'}",
+            title=f"Run {run.pk}: {run.kind.replace('_', ' ')} with {run.model}{f' at {run.endpoint}' if run.endpoint else ''}",
             state=run.get_state_display(),
             url=reverse("admin:evaluation_run_change", args=[run.pk]),
             study=run.study_id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import BooleanField, F, Func, JSONField, QuerySet, Value
@@ -10,7 +10,7 @@ from django.http import Http404
 
 from annotator.models import Membership, Study
 from annotator.selectors.workspace import log, owned_by
-from evaluation.models import Pipeline, Recipe, Run
+from evaluation.models import FineTuning, Pipeline, Recipe, Run
 from evaluation.selectors.run import RunProgress, run_progress
 
 #: The names of a step's numbers on its line: for one, and for several.
@@ -53,6 +53,7 @@ class StepShown:
     note: str = ""
     study: Study | None = None
     report: int | None = None
+    tuning: FineTuning | None = None
 
     @property
     def has_failures(self) -> bool:
@@ -92,8 +93,11 @@ def pipeline_steps(pipeline: Pipeline) -> list[StepShown]:
     slugs = [result["study"] for result in pipeline.results.values() if "study" in result]
     owned = Study.objects.filter(slug__in=slugs, workspace=pipeline.dataset.workspace_id)
     studies = {study.slug: study for study in owned}
+    tunings = {one.step: one for one in pipeline.tunings.all() if one.replaced_at is None}
     return [
-        _shown(pipeline, number, step, runs.get(step["name"]), studies)
+        replace(
+            _shown(pipeline, number, step, runs.get(step["name"]), studies), tuning=tunings.get(step["name"])
+        )
         for number, step in enumerate(pipeline.recipe.content["steps"])
     ]
 

@@ -11,7 +11,8 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.http import Http404
 from django.utils import timezone
 
-from annotator.models import Dataset, Membership
+from annotator.hit_types.registry import hit_type_get
+from annotator.models import Dataset, Item, Membership
 from annotator.selectors.study import studies_for
 from annotator.selectors.workspace import log, owned_by
 from evaluation.models import Call, Pipeline, Run
@@ -23,7 +24,9 @@ WINDOW_SECONDS = 60.0
 @dataclass(frozen=True)
 class RunProgress:
     """Counts of one run. ``failures``: kind -> number of calls, including unparsable ones; the denominator is
-    ``total``. ``cut_off``: calls whose server seems to have read only a part of the prompt. ``per_second`` is over the last minute; ``seconds_left`` is None if there was no progress.
+    ``total``. ``cut_off``: calls whose server seems to have read only a part of the prompt. ``may_follow``: calls of the first
+    stage that calls of later stages follow; ``later``: those that have. ``per_second`` is over the last minute; ``seconds_left``, for the calls that
+    exist, is None if there was no progress.
     """
 
     total: int
@@ -40,6 +43,8 @@ class RunProgress:
     spent: Decimal
     perhaps_spent: Decimal
     sent: int
+    may_follow: int
+    later: int
     per_second: float
     seconds_left: float | None
     failures: dict[str, int] = field(default_factory=dict)
@@ -70,6 +75,8 @@ def run_progress(run: Run) -> RunProgress:
         tied=Count("id", filter=Q(flags__contains=["tie"])),
         flagged=Count("id", filter=Q(flags__contains=["injection"])),
         cut_off=Count("id", filter=Q(flags__contains=["prompt_cut_off"])),
+        may_follow=Count("id", filter=Q(stage=0) & ~Q(state__in=[state.FAILED, state.UNPARSABLE])),
+        later=Count("id", filter=Q(stage__gt=0)),
         tries=Sum("attempts"),
         tried=Count("id", filter=Q(attempts__gt=0)),
         lately=Count("id", filter=Q(finished_at__gt=now - timedelta(seconds=WINDOW_SECONDS))),
@@ -94,10 +101,23 @@ def run_progress(run: Run) -> RunProgress:
         spent=run.spent_cost + run.overrun_cost,
         perhaps_spent=run.lost_cost,
         sent=run.sent_calls,
+        may_follow=counts["may_follow"],
+        later=counts["later"],
         per_second=speed,
         seconds_left=0.0 if not left else left / speed if speed and run.state == Run.State.RUNNING else None,
         failures={row["error_kind"]: row["n"] for row in failures.annotate(n=Count("id")).order_by("-n")},
     )
+
+
+def calls_to_come(run: Run, progress: RunProgress) -> int:
+    """At most how many calls of later stages will follow those that a simulator's run has now; in one query."""
+    if run.study is None or run.finished_at is not None or not progress.may_follow:
+        return 0
+    item = Item.objects.filter(study=run.study_id).order_by("pk").first()
+    if item is None:
+        return 0
+    stages = len(hit_type_get(run.study.hit_type).stages(item.payload))
+    return max(progress.may_follow * (stages - 1) - progress.later, 0)
 
 
 def _speed(lately: int, first: datetime | None, now: datetime) -> float:

@@ -15,6 +15,7 @@ from typing import IO, Any
 from django.db import transaction
 
 from annotator.core.canonical import text_digest
+from annotator.core.plain_file import UnreadableFile, plain_file
 from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import Dataset, Instance, User, Workspace
 from evaluation.prompts.replies import answer_of
@@ -46,7 +47,7 @@ class DatasetFaults(ValueError):
 def dataset_load(
     *, name: str, path: Path, task: str, workspace: Workspace | None = None, limit: int | None = None
 ) -> tuple[Dataset, int]:
-    """Read JSON lines, a JSON array or CSV (a file ``*.csv``) into a dataset of the workspace; returns the dataset and how
+    """Read JSON lines, a JSON array, CSV or Excel into a dataset of the workspace; returns the dataset and how
     many instances are new.
 
     An instance whose key is in the dataset already must be the same. Raises ``DatasetFaults``; then nothing is written.
@@ -134,12 +135,12 @@ def _rows(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
         faults.append(f"{path.name}: at most {LARGEST:,} bytes, got {path.stat().st_size:,}")
         return
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        faults.append(f"{path.name}: is not UTF-8 (byte {error.start})")
+        kind, delimiter, text = _plain(path)
+    except UnreadableFile as error:
+        faults.append(f"{path.name}: {error}")
         return
-    if path.suffix.lower() == ".csv":
-        rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    if kind == "csv":
+        rows = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
         try:
             for cells in rows:
                 if None in cells or None in cells.values():
@@ -163,6 +164,20 @@ def _rows(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
                 yield line, json.loads(row)
             except (ValueError, RecursionError) as error:
                 faults.append(f"{path.name}:{line}: is not JSON: {error}")
+
+
+def _plain(path: Path) -> tuple[str, str, str]:
+    """The kind of a file (csv or jsonl), its delimiter and its text; raises ``UnreadableFile``."""
+    with path.open("rb") as file:
+        plain = plain_file(file, name=path.name, most_bytes=LARGEST)
+        if plain.kind == "parquet":
+            raise UnreadableFile("is a Parquet file; expected CSV, Excel, JSON lines or a JSON array")
+        try:
+            return plain.kind, plain.delimiter, plain.file.read().decode()
+        except UnicodeDecodeError as error:
+            raise UnreadableFile(
+                f"is not UTF-8 at byte {error.start + 1}. Save it as UTF-8 (in Excel: CSV UTF-8) and choose it again"
+            ) from None
 
 
 def _instance(raw: Any, task: str) -> Instance:

@@ -65,7 +65,8 @@ def says(found: AgreementSoFar) -> str:
     last = found.points[-1].alpha
     if math.isnan(last.value):
         return f"Alpha is not defined yet: {last.reason}."
-    words = f"Krippendorff's alpha is {in_words(last)}"
+    among = "Among the synthetic raters of the rehearsal, " if found.rehearsal else ""
+    words = f"{among}Krippendorff's alpha is {in_words(last)}"
     first = found.points[0]
     if len(found.points) > 1 and not math.isnan(first.alpha.value):
         words += f"; after the first {first.ratings:,} ratings it was {number(first.alpha.value)}"

@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from annotator.models import FollowUp, Message, Study, User
+from annotator.models import FollowUp, Membership, Message, Study, User
 from annotator.services.message import message_send
 from annotator.services.study import study_launch
 from tests.e2e.page_checks import faint_controls
@@ -115,3 +116,48 @@ def test_report_pages_keep_their_name_on_a_phone(live_server: Any, phone: Page, 
     assert name.evaluate("name => name.scrollWidth <= name.clientWidth"), (
         "it was cut off by the choice of theme"
     )
+
+
+def test_what_was_typed_before_the_login_ended_is_filled_in_again(
+    live_server: Any, page: Page, rosa: User, study: Study
+) -> None:
+    log_in(page, live_server.url)
+    settings_page = f"{live_server.url}/admin/annotator/study/{study.pk}/change/"
+    page.goto(settings_page)
+    page.fill("[name=summary]", "An hour's work.")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    save = page.get_by_role("button", name="Save").last
+    save.click()
+    expect(page.get_by_text("this tab keeps it")).to_be_visible()
+    page.fill("[name=username]", "rosa")
+    page.fill("[name=password]", "a-long-password-7")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("What you entered before is filled in again")).to_be_visible()
+    assert page.url == settings_page
+    assert page.input_value("[name=summary]") == "An hour's work."
+    save.click()
+    expect(page.get_by_text("What you entered before")).to_have_count(0)
+    study.refresh_from_db()
+    assert study.summary == "An hour's work."
+    page.goto(settings_page)
+    expect(page.get_by_text("What you entered before")).to_have_count(0)
+
+
+def test_what_one_person_typed_is_not_shown_to_another(
+    live_server: Any, page: Page, rosa: User, study: Study
+) -> None:
+    zoe = make_user("zoe", staff=True)
+    Membership.objects.create(study=study, user=zoe, role="editor")
+    log_in(page, live_server.url)
+    settings_page = f"{live_server.url}/admin/annotator/study/{study.pk}/change/"
+    page.goto(settings_page)
+    page.fill("[name=summary]", "Rosa's words.")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    page.get_by_role("button", name="Save").last.click()
+    expect(page.get_by_text("this tab keeps it")).to_be_visible()
+    page.fill("[name=username]", "zoe")
+    page.fill("[name=password]", "a-long-password-7")
+    page.keyboard.press("Enter")
+    expect(page.locator("[name=summary]")).to_have_count(1)
+    assert page.input_value("[name=summary]") == ""
+    assert page.evaluate("sessionStorage.getItem('foretell-kept-form')") is None

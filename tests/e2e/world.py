@@ -37,7 +37,7 @@ from annotator.services.participation import (
 from annotator.services.rehearsal.fill import right_answers, take_steps
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
-from evaluation.models import Call, Endpoint, Pipeline
+from evaluation.models import Call, Endpoint, FineTuning, Pipeline
 from evaluation.pipelines.create import recipe_save
 from evaluation.runs.lifecycle import run_start
 from evaluation.services.release import release_compute, release_create
@@ -190,7 +190,19 @@ def with_runs(world: World) -> None:
     pipeline = Pipeline.objects.create(
         recipe=recipe, dataset=dataset, endpoint=endpoint, study=world.study, created_by=world.researcher
     )
-    world.objects |= {"recipe": recipe, "pipeline": pipeline}
+    tuning = FineTuning.objects.create(
+        pipeline=pipeline,
+        endpoint=endpoint,
+        step="tune-1",
+        base_model="scripted",
+        examples=24,
+        file='{"messages": []}\n',
+        file_id="file-1",
+        job_id="ftjob-1",
+        state=FineTuning.State.FAILED,
+        error="The job failed on the training cluster.",
+    )
+    world.objects |= {"recipe": recipe, "pipeline": pipeline, "tuning": tuning}
 
 
 # -- addresses -------------------------------------------------------------------------------------------

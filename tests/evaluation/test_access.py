@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotator.models import Dataset, Instance, Study, User, WorkspaceMember
 from annotator.services.workspace import workspace_personal
-from evaluation.models import Endpoint, Pipeline, Recipe, Run
+from evaluation.models import Endpoint, FineTuning, Pipeline, Recipe, Run
 from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import recipe_file
@@ -33,12 +33,15 @@ def lab(user: User, slug: str) -> dict[str, int]:
     Instance.objects.create(dataset=dataset, key="a", input="Can owls swim?", gold_label="no")
     recipe = recipe_save(content=recipe_file("p1-yes-no"), workspace=workspace, created_by=user)
     pipeline = pipeline_create(recipe=recipe, dataset=dataset, endpoint=endpoint, created_by=user)
+    tuning = FineTuning.objects.create(
+        pipeline=pipeline, endpoint=endpoint, step="tune", base_model="gpt", examples=1, file="{}\n"
+    )
     run = material_run_create(
         kind="explain", dataset=dataset, endpoint=endpoint, options={"task": "yes_no", "method": "cot"}
     )
     of_study = simulation_create(study=study, endpoint=endpoint)
     return {
-        "ENDPOINT": endpoint.pk, "RECIPE": recipe.pk, "PIPELINE": pipeline.pk, "STUDY_RUN": of_study.pk,
+        "ENDPOINT": endpoint.pk, "RECIPE": recipe.pk, "PIPELINE": pipeline.pk, "TUNING": tuning.pk, "STUDY_RUN": of_study.pk,
         "RUN": run.pk, "CALL": run.calls.get().pk, "STUDY": study.pk,
     }  # fmt: skip
 
@@ -66,7 +69,10 @@ def logged_in(user: User) -> Client:
 
 
 def state() -> list[object]:
-    return [list(model.objects.order_by("pk").values()) for model in (Endpoint, Recipe, Pipeline, Run, Study)]
+    return [
+        list(model.objects.order_by("pk").values())
+        for model in (Endpoint, Recipe, Pipeline, FineTuning, Run, Study)
+    ]
 
 
 def test_anonymous_users_and_annotators_have_no_access(mine: dict[str, int]) -> None:

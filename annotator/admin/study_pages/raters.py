@@ -110,7 +110,7 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
         ],
         filters=[{"name": name, "value": filters[name], "choices": choices[name]} for name in choices if choices[name]],
         rater=filters["rater"], rehearsal=rehearsal, chosen=bool(kept), pair=chosen if pair else None, raters=kept.get("raters", ""),
-        same=pair_agreement(study, pair) if pair else None,
+        same=pair_agreement(study, pair) if pair else None, rehearsed=not rehearsal and study.rehearsals.exists(),
         following=urlencode(kept | {"from": offset + CONTESTED}) if len(found) > CONTESTED else "",
     )  # fmt: skip
 

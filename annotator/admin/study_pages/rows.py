@@ -33,6 +33,12 @@ CHOICES = {
     "excluded": [("yes", "excluded"), ("no", "not excluded")],
     "rehearsal": [("yes", "rehearsal"), ("no", "not rehearsal")],
 }
+#: Filter -> its label, where its name in the address doesn't say enough.
+LABELS = {
+    "standing": "counted or surplus",
+    "seconds_from": "at least so many seconds",
+    "seconds_below": "under so many seconds",
+}
 
 
 @study_page(VIEWER)
@@ -103,7 +109,7 @@ def judgments(request: HttpRequest, study: Study) -> HttpResponse:
     filters = [
         {
             "name": name,
-            "label": name.replace("_", " "),
+            "label": LABELS.get(name) or name.replace("_", " "),
             "value": chosen.get(name, ""),
             "choices": CHOICES.get(name),
         }

@@ -205,7 +205,8 @@ class _Reader:
         self._tell_ignored()
 
     def _check_columns(self, columns: tuple[str, ...]) -> None:
-        """Report a missing column once, for the header, and not for each row."""
+        """Report a missing column once, for the header, and not for each row. The first one lists what the file has."""
+        told = False
         for name in self.attributes:
             if name not in columns:
                 self.log.add(
@@ -219,7 +220,9 @@ class _Reader:
                 continue
             if column.required or source in self.mapped:
                 close = difflib.get_close_matches(source, columns, n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else f"; the file has: {', '.join(columns)}"
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                if not (close or told):
+                    hint, told = f"; the file has: {', '.join(columns)}", True
                 self.log.add(f"this column is missing{hint}"[:400], line=1, field=source)
 
     def _draft(self, row: Line) -> ItemDraft | None:

@@ -129,9 +129,34 @@ def _json_lines(file: IO[bytes], log: FaultLog) -> Iterator[Line]:
         try:
             value = json_object(text)
         except UnreadableLine as error:
-            log.add(str(error), line=number, value=text.strip() if error.show else None)
+            said = str(error)
+            if text.strip() in _OPENS:
+                said = (
+                    "begins a JSON document of several lines; expected one JSON object per line (pandas: to_json(..., "
+                    "orient='records', lines=True); jq: jq -c '.[]')"
+                )
+            log.add(said, line=number, value=text.strip() if error.show else None)
+            if text.strip() in _OPENS:
+                raise UnreadableRest from None
         else:
+            if fault := _no_row(value):
+                log.add(fault, line=number)
+                raise UnreadableRest
             yield number, value
+
+
+#: A first line that begins a JSON document of several lines.
+_OPENS = ("[", "{", "[{")
+
+
+def _no_row(value: Values) -> str:
+    """Why an object can't be a row; empty if it can: one object that holds the whole file has no value of its own."""
+    if len(value) < 2 or not all(isinstance(one, list | dict) for one in value.values()):
+        return ""
+    return (
+        f"is one JSON object with {len(value):,} keys that hold lists and objects; expected one object per row, with a key for each "
+        "column"
+    )
 
 
 # -- CSV -----------------------------------------------------------------------------------------------

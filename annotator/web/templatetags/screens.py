@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -109,14 +110,14 @@ def translated_errors(text: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def material_image(context: template.Context, text: str | ImageText) -> SafeString:
+def material_image(context: template.Context, text: object) -> SafeString:
     """An image of the material, with an address for the person who is reading. ``text`` names it; see ``hit_types.images``.
 
     Where there is no reader or study (the style gallery), or the file was never uploaded, its alternative text is shown.
-    Empty if the text names no image.
+    Empty if the text names no image, and for other values of an item: a list, a number.
     """
     image = read_image(text) if isinstance(text, str) else text
-    if image is None:
+    if not isinstance(image, ImageText):
         return SafeString("")
     user = getattr(context.get("request"), "user", None)
     study = context.get("study")
@@ -135,6 +136,24 @@ def material_words(value: Any) -> Any:
     """
     image = read_image(value) if isinstance(value, str) and value.startswith("![") else None
     return f"[Image: {image.alt} ({image.name})]" if image else value
+
+
+@register.filter
+def plain_value(value: Any) -> str:
+    """A value of an item's payload as a researcher reads it.
+
+    >>> plain_value(["a cat", "a dog"]), plain_value(True), plain_value(None), plain_value(3)
+    ('a cat | a dog', 'yes', '', '3')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return " | ".join(map(plain_value, value))
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
 
 
 #: The parts of a menu that differ between tasks. The rest depends only on which of these are given.

@@ -1,4 +1,5 @@
-"""``manage.py pipeline_control PK show|pause|resume|cancel|same-deployment|retry|budget``: control a pipeline."""
+"""``manage.py pipeline_control PK show|pause|resume|cancel|same-deployment|retry|budget|cancel-job|give-up-job``: control a
+pipeline."""
 
 from __future__ import annotations
 
@@ -13,18 +14,23 @@ from evaluation.management.commands.simulate import money
 from evaluation.models import Pipeline
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_deployment_confirm, pipeline_resume
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
+from evaluation.pipelines.tuning_control import tuning_cancel, tuning_give_up
+from evaluation.pipelines.tuning_status import tunings_shown
 
 ACTIONS: dict[str, Any] = {
     "pause": pipeline_pause,
     "resume": pipeline_resume,
     "cancel": pipeline_cancel,
+    "cancel-job": tuning_cancel,
+    "give-up-job": tuning_give_up,
 }
 
 
 class Command(BaseCommand):
     help = (
         "Show a pipeline, pause, resume or cancel it, confirm that its endpoints' new addresses are the same deployments, "
-        "retry its failed calls, or change its budget."
+        "retry its failed calls, change its budget, cancel its fine-tuning job (cancel-job), or stop waiting until the endpoint "
+        "has cancelled it (give-up-job). Show lists its fine-tuning jobs too."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -56,6 +62,11 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Pipeline {pipeline.pk} is {pipeline.get_state_display()} at step {pipeline.step} of {steps}{reason}"
         )
+        for one in tunings_shown(pipeline):
+            replaced = "" if one.is_current else ", replaced by another job"
+            self.stdout.write(f"Fine-tuning of {one.tuning.step}: {one.state}{replaced}")
+            for name, value in one.facts():
+                self.stdout.write(f"  {name}: {value}")
 
     def _act(self, pipeline: Pipeline, options: dict[str, Any]) -> None:
         action = options["action"]

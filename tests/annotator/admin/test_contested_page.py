@@ -11,11 +11,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotator.models import Study, User
+from annotator.models import Judgment, Study, User
 from annotator.selectors.contested import agreement_with_others, contested_items
 from annotator.services.exclusion import exclusion_make
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from annotator.services.rehearsal.run import rehearsal_request, rehearsal_run
+from annotator.services.study import study_launch
 from tests.factories import make_item, make_judgment, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
@@ -133,3 +134,28 @@ def test_before_the_launch_a_rehearsal_is_shown_at_once(researcher_client: Clien
     rehearsal_run(rehearsal_pk=request.pk)
     assert "bits" in text(researcher_client, draft, "contested")
     assert "No item has two different answers" in text(researcher_client, draft, "contested", count="people")
+
+
+def test_a_launched_study_with_nothing_but_a_rehearsal_leads_to_it(
+    researcher_client: Client, researcher: User
+) -> None:
+    study = make_study(by=researcher, items=6)
+    request = rehearsal_request(study=study, by=researcher, raters=4, accuracy=0.5, seed=1)
+    rehearsal_run(rehearsal_pk=request.pk)
+    study_launch(study=study)
+    assert "Show where the rehearsal's raters disagree" in text(researcher_client, study, "contested")
+    assert "Show where the rehearsal" not in text(researcher_client, study, "contested", count="rehearsal")
+
+
+def test_the_times_of_simulators_are_not_those_of_hasty_people(
+    researcher_client: Client, study: Study
+) -> None:
+    Judgment.objects.filter(rater__kind="simulator").update(seconds=0.1)
+    html = researcher_client.get(f"/admin/annotator/study/{study.pk}/raters/").content.decode()
+    [row] = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*>model</a>.*?</tr>", html, re.DOTALL)
+    assert "100 %" not in row
+    assert "fk-alarm" not in row
+
+
+def test_judgments_of_an_item_are_counted_of_those_wanted(researcher_client: Client, study: Study) -> None:
+    assert f"3 of {study.redundancy}" in text(researcher_client, study, "items")

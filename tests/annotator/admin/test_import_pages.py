@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
+from annotator.hit_types.registry import hit_types
 from annotator.models import Item, Judgment, Membership, Study, User
 from annotator.services.imports import pending_uploads
 from annotator.services.study import study_create
@@ -35,6 +37,29 @@ def test_material_is_previewed_before_it_is_imported(researcher_client: Client, 
     assert Item.objects.get().explanation.system.name == "robot-x"
     again = researcher_client.post(f"{ROOT}{study.pk}/import/", data | {"import": "1"}, follow=True)
     assert "The uploaded file has expired" in again.content.decode()
+
+
+@pytest.mark.parametrize("name", sorted(name for name, kind in hit_types().items() if not kind.external))
+def test_the_sample_file_of_every_hit_type_is_previewed(
+    name: str, researcher_client: Client, researcher: User
+) -> None:
+    study = make_study(by=researcher, hit_type=name)
+    sample = researcher_client.get(reverse("admin:study_import_sample", args=[study.pk]))
+    text = b"".join(sample) if sample.streaming else sample.content  # type: ignore[attr-defined]
+    reply = researcher_client.post(f"{ROOT}{study.pk}/import/", {"file": upload(text)})
+    html = reply.content.decode()
+    assert reply.status_code == 200
+    assert "First" in html
+    assert "<h2>m.jsonl: " in html
+    assert "[&#x27;" not in html, "a list is shown as a person writes one"
+
+
+def test_the_columns_of_a_file_are_listed_once(researcher_client: Client, study: Study) -> None:
+    html = researcher_client.post(
+        f"{ROOT}{study.pk}/import/", {"file": upload("zebra,yak\n1,2\n", "x.csv")}
+    ).content.decode()
+    assert html.count("this column is missing") == 4
+    assert html.count("the file has: zebra, yak") == 1
 
 
 def test_own_columns_of_material_are_kept_as_attributes(researcher_client: Client, study: Study) -> None:
@@ -84,6 +109,8 @@ def test_every_fault_is_listed_with_its_line(researcher_client: Client, study: S
         (("m.csv", b"PK\x03\x04"), "zip archive"),
         (("m.csv", b"a,a\n1,2\n"), "two columns have this name"),
         (("m.jsonl", b"nonsense\n"), "is not JSON"),
+        (("m.json", b'{"Can owls fly?": [["x", "y"]], "Can ducks?": []}'), "is one JSON object with 2 keys"),
+        (("m.json", b'[\n  {\n    "question": "Owls?"\n  }\n]\n'), "begins a JSON document of several lines"),
     ],
 )
 def test_invalid_files_are_refused(researcher_client: Client, study: Study, file: Any, message: str) -> None:

@@ -130,7 +130,7 @@ def test_a_pipeline_stops_at_a_step_in_which_no_call_succeeded_and_sends_them_ag
     assert (pipeline.state, pipeline.step, pipeline.runs.count()) == ("paused", 0, 1)
     assert pipeline.reason.startswith("explain: no call of run")
     assert (
-        "3 calls failed: bad_request 3. The first one: HTTP 400: This prompt is not accepted."
+        "3 calls failed: request rejected (3). The first one: HTTP 400: This prompt is not accepted."
         in pipeline.reason
     )
     Run.objects.update(model="scripted")

@@ -102,11 +102,11 @@ def test_a_job_is_not_started_with_a_file_that_was_sent_elsewhere(
         return ask(endpoint, what)
 
     pipeline = rewarded(scripted, tmp_path)
-    ask = training._ask
-    monkeypatch.setattr(training, "_ask", dies_when_the_file_is_sent)
+    ask = training.tuner_ask
+    monkeypatch.setattr(training, "tuner_ask", dies_when_the_file_is_sent)
     with pytest.raises(Killed):
         carry(pipeline)
-    monkeypatch.setattr(training, "_ask", ask)
+    monkeypatch.setattr(training, "tuner_ask", ask)
     move(moved)
     scripted.reset()
     pipeline = carry(pipeline)

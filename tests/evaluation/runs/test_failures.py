@@ -93,7 +93,7 @@ def test_a_refused_item_fails_without_affecting_others(scripted: ScriptedProcess
     run = make_run(make_endpoint(scripted, concurrency=1), study, model=model)
     work(run)
     assert (run.state, states(run)) == ("incomplete", {"failed": 1, "done": 11})
-    assert run.reason == "1 call failed: context_length 1."
+    assert run.reason == "1 call failed: prompt too long for the model (1)."
     call = run.calls.get(state="failed")
     assert (call.key, call.error_kind, call.attempts) == ("item-3", "context_length", 1)
     assert "This prompt is not accepted" in call.error
@@ -118,7 +118,7 @@ def test_a_run_pauses_when_too_large_a_share_of_its_calls_fails(scripted: Script
     run = make_run(endpoint, make_material(30), model="scripted?status=400", max_failed_share=0.2)
     work(run)
     assert run.state == "paused"
-    assert "10 of 10 calls failed, most of them as bad_request: HTTP 400" in run.reason
+    assert "10 of 10 calls failed, most of them: request rejected. HTTP 400" in run.reason
     assert (states(run), scripted.stats()["requests"]) == ({"failed": 10, "pending": 20}, 10)
     Run.objects.filter(pk=run.pk).update(model="scripted")
     run_resume(run=run)
