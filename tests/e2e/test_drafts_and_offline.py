@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotator.web.style_gallery.stages import BEFORE
 from tests.e2e.fake_server import (
@@ -106,6 +106,17 @@ def test_a_draft_made_offline_is_restored_on_reload(
     open_task(style, page, monkeypatch)
     page.keyboard.press("4")
     expect(page.locator("[data-save-state]")).to_have_text("Draft saved on this device")
+    page.reload()
+    assert chosen(page) == ["helpful=yes", "answer=no"]
+
+
+def test_a_reload_before_the_server_has_the_draft_keeps_the_answer(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Route] = []
+    server.replies = {"draft": waiting.append}
+    open_task(style, page, monkeypatch)
+    page.keyboard.press("4")
     page.reload()
     assert chosen(page) == ["helpful=yes", "answer=no"]
 
