@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -72,6 +73,15 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: object) -> None:
     (``use_own_redis_and_files``): a Celery worker waited at one for what the test had sent to the other.
     """
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from tests.groups import Groups  # here, because sessions in one process work without xdist
+
+    return Groups(config, log)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
