@@ -14,6 +14,7 @@ from tests.e2e.fake_server import (
     open_task,
     reply,
     until_sent,
+    worker_ready,
 )
 
 pytestmark = pytest.mark.browser
@@ -129,7 +130,7 @@ def test_a_reload_without_a_connection_says_so(
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Stonehenge")).to_be_visible()
-    assert page.evaluate("navigator.serviceWorker.ready.then(found => Boolean(found.active))")
+    worker_ready(page)
     page.reload()
     page.context.set_offline(True)
     page.reload()
@@ -155,7 +156,7 @@ def test_a_reload_without_a_connection_before_the_first_answer_says_so(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_task(style, page, monkeypatch)
-    assert page.evaluate("navigator.serviceWorker.ready.then(found => Boolean(found.active))")
+    worker_ready(page)
     page.context.set_offline(True)
     page.reload()
     expect(page.get_by_role("heading", name="You're offline")).to_be_visible()
