@@ -7,6 +7,7 @@ and ``REDIS_URL`` select other servers; xdist's workers inherit those of the con
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +83,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.groups import Groups  # here, because sessions in one process work without xdist
 
     return Groups(config, log)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What has been imported stays until the end: the garbage collector needn't look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
