@@ -1,11 +1,11 @@
-"""Addresses of the pages with results: reports, and agreement so far."""
+"""Addresses of the pages with results: reports and their releases, and agreement so far."""
 
 from __future__ import annotations
 
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.views import compare, live, reports
+from evaluation.views import compare, live, releases, reports
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation"
@@ -20,4 +20,9 @@ urlpatterns = [
     path("reports/<row:pk>/delete/", reports.delete, name="report_delete"),
     path("reports/<row:pk>/files/<str:name>", reports.report_file, name="report_file"),
     path("reports/<row:pk>/export/<report_format:format>/", reports.report_export, name="report_export"),
+    path("reports/<row:pk>/releases/", releases.releases, name="releases"),
+    path("releases/<row:pk>/", releases.release, name="release"),
+    path("releases/<row:pk>/status/", releases.release_status, name="release_status"),
+    path("releases/<row:pk>/download/", releases.download, name="release_download"),
+    path("releases/<row:pk>/delete/", releases.delete, name="release_delete"),
 ]

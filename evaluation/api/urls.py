@@ -1,11 +1,11 @@
-"""The REST API's addresses of runs and reports, under /api/v1/."""
+"""The REST API's addresses of runs, reports and releases, under /api/v1/."""
 
 from __future__ import annotations
 
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.api import pipelines, reports, runs
+from evaluation.api import pipelines, releases, reports, runs
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation_api"
@@ -24,6 +24,9 @@ urlpatterns = [
         reports.ReportExport.as_view(),
         name="report_export",
     ),
+    path("reports/<row:pk>/releases/", releases.ReportReleases.as_view(), name="report_releases"),
+    path("releases/<row:pk>/", releases.ReleaseDetail.as_view(), name="release"),
+    path("releases/<row:pk>/download/", releases.ReleaseDownload.as_view(), name="release_download"),
     path("studies/<slug:slug>/runs/", runs.StudyRuns.as_view(), name="study_runs"),
     path("runs/<row:pk>/", runs.RunDetail.as_view(), name="run"),
     path("runs/<row:pk>/estimate/", runs.RunEstimate.as_view(), name="run_estimate"),

@@ -1,7 +1,8 @@
-"""The rows of this application: endpoints, runs with their calls, pipelines, fine-tuning jobs, stored reports."""
+"""The rows of this application: endpoints, runs with their calls, pipelines, fine-tuning jobs, stored reports, releases."""
 
 from evaluation.models.endpoint import Endpoint
 from evaluation.models.pipeline import Pipeline, Recipe
+from evaluation.models.release import Release
 from evaluation.models.report import Report, ReportFile
 from evaluation.models.run import Batch, Call, Run
 from evaluation.models.training import FineTuning, Reward
@@ -15,6 +16,7 @@ __all__ = [
     "Pipeline",
     "QuestionVerdict",
     "Recipe",
+    "Release",
     "Report",
     "ReportFile",
     "Reward",

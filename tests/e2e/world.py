@@ -40,6 +40,7 @@ from annotator.services.submit_and_next import turn_take
 from evaluation.models import Call, Endpoint, Pipeline
 from evaluation.pipelines.create import recipe_save
 from evaluation.runs.lifecycle import run_start
+from evaluation.services.release import release_compute, release_create
 from evaluation.simulators.start import simulation_create
 from foretell import env
 from tests.evaluation.reports.studies import stored
@@ -166,7 +167,7 @@ def with_rows(world: World) -> None:
 
 
 def with_runs(world: World) -> None:
-    """An endpoint, a run with its calls, a pipeline, two finished reports."""
+    """An endpoint, a run with its calls, a pipeline, two finished reports, a release."""
     endpoint = Endpoint.objects.create(
         workspace=world.study.workspace,
         name="nobody",
@@ -178,6 +179,9 @@ def with_runs(world: World) -> None:
     run = run_start(run=simulation_create(study=world.study, endpoint=endpoint))
     world.objects |= {"endpoint": endpoint, "run": run, "call": Call.objects.order_by("id").first()}
     world.objects |= {"report": stored(world.study), "other_report": stored(world.study, min_overlap=2)}
+    release = release_create(report=world.objects["report"], title="Data", user=world.researcher, send=False)
+    release_compute(release_pk=release.pk)
+    world.objects["release"] = release
     content = json.loads(
         (env.ROOT / "evaluation/pipelines/recipes/p1-yes-no.json").read_text(encoding="utf-8")
     )
@@ -220,6 +224,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:password_reset_confirm": [["uid", "set-password"]],
     "evaluation:report_file": [["report", "no-such-file"]],
     "evaluation:report_export": [["report", "html"]],
+    "evaluation:releases": [["report"]],
     "annotator:return": [],  # only for people without a password; tests/annotator/web/test_guests.py opens it
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
     "admin:annotator_workspace_change": [["workspace"]],

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django.test import Client
 
-from annotator.models import Item, Judgment, Membership, Rater, Study
-from evaluation.models import Report
+from annotator.models import Consent, Item, Judgment, LedgerEntry, Membership, Rater, Study
+from evaluation.models import Endpoint, Report, Run
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import Computed, compute
 from evaluation.services.report import report_compute, report_create
-from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+from tests.factories import (
+    make_item,
+    make_judgment,
+    make_participation,
+    make_rater,
+    make_study,
+    make_user,
+)
 
 #: item, instance, system, the system's real output, ann's answer, bob's answer
 ROWS = [
@@ -34,6 +42,29 @@ def small_study(*, simulator: bool = False, **fields: Any) -> Study:
         make_judgment(item, bob, second)
         if simulator:
             make_judgment(item, make_rater("gpt-4", kind="simulator", source="simulator"), "yes")
+    return study
+
+
+def paid_study() -> Study:
+    """Two people in the browser at .50 an item, 3 items in 10, 20 and 60 seconds; a bonus of 2; a run that cost 1.25."""
+    study = make_study(items=2, launched=True, pay_per_item=Decimal("0.50"), consent_text="")
+    places = list(study.places.filter(number__lte=2).order_by("item_id", "number"))
+    raters = []
+    for number, seconds in enumerate((10, 20, 60)):
+        if len(raters) < 2:
+            raters.append(make_participation(study).rater)
+        place = places[number]
+        judgment = make_judgment(place.item, raters[number % 2])
+        Judgment.objects.filter(pk=judgment.pk).update(
+            source="web", place=place, snapshot=study.snapshot, seconds=seconds
+        )
+    Consent.objects.create(participation=study.participations.first(), text="I agree.", digest="c0ffee" * 4)
+    LedgerEntry.objects.create(study=study, rater=raters[0], kind="bonus", amount=2, reason="thorough")
+    endpoint = Endpoint.objects.create(name="e", base_url="http://127.0.0.1:1/v1", model="m")
+    Run.objects.create(
+        kind="simulate", study=study, endpoint=endpoint, model="m", prompt="p", prompt_digest="d",
+        spent_cost=Decimal("1.25"), sent_calls=7,
+    )  # fmt: skip
     return study
 
 

@@ -1,39 +1,21 @@
 """What venues ask about people, and what a study cost; people helped by a simulator; links to differing items."""
 
-from decimal import Decimal
-
 import pytest
 from django.urls import reverse
 
-from annotator.models import Consent, Judgment, LedgerEntry, Rater
-from evaluation.models import Endpoint, Run
-from tests.evaluation.reports.studies import cells_of, client_of, computed, small_study, stored, table_of
+from annotator.models import Judgment, Rater
+from tests.evaluation.reports.studies import (
+    cells_of,
+    client_of,
+    computed,
+    paid_study,
+    small_study,
+    stored,
+    table_of,
+)
 from tests.factories import make_item, make_judgment, make_participation, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
-
-
-def paid_study():
-    """Two people in the browser at .50 an item, 3 items in 10, 20 and 60 seconds; a bonus of 2; a run that cost 1.25."""
-    study = make_study(items=2, launched=True, pay_per_item=Decimal("0.50"), consent_text="")
-    places = list(study.places.filter(number__lte=2).order_by("item_id", "number"))
-    raters = []
-    for number, seconds in enumerate((10, 20, 60)):
-        if len(raters) < 2:
-            raters.append(make_participation(study).rater)
-        place = places[number]
-        judgment = make_judgment(place.item, raters[number % 2])
-        Judgment.objects.filter(pk=judgment.pk).update(
-            source="web", place=place, snapshot=study.snapshot, seconds=seconds
-        )
-    Consent.objects.create(participation=study.participations.first(), text="I agree.", digest="c0ffee" * 4)
-    LedgerEntry.objects.create(study=study, rater=raters[0], kind="bonus", amount=2, reason="thorough")
-    endpoint = Endpoint.objects.create(name="e", base_url="http://127.0.0.1:1/v1", model="m")
-    Run.objects.create(
-        kind="simulate", study=study, endpoint=endpoint, model="m", prompt="p", prompt_digest="d",
-        spent_cost=Decimal("1.25"), sent_calls=7,
-    )  # fmt: skip
-    return study
 
 
 def test_people_time_consent_and_cost_by_hand():

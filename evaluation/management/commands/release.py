@@ -1,0 +1,65 @@
+"""``manage.py release REPORT``: build the anonymised release of a stored report, and write it to a file."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.files.storage import default_storage
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.core.whole_file import whole_file
+from evaluation.models import Release, Report
+
+
+class Command(BaseCommand):
+    help = "Build the anonymised release of a finished report, and write it to a file. It is also stored with the report."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("report", type=int, help="The report's number.")
+        parser.add_argument("--output", type=Path, required=True, help="The file to write, a ZIP archive.")
+        for name, text in (
+            ("title", "The title of the data card."),
+            ("description", "What the data are and who collected them. Markdown."),
+            ("licence", "The licence, for example CC BY 4.0."),
+            ("citation", "How to cite the data."),
+        ):
+            parser.add_argument(f"--{name}", default="", help=text)
+        parser.add_argument(
+            "--attribute",
+            action="append",
+            default=[],
+            dest="attributes",
+            metavar="NAME",
+            help="An attribute of raters to release, such as age. Can be repeated. Those that the report is grouped or filtered by "
+            "are always released.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from evaluation.services.release import release_compute, release_create
+
+        report = Report.objects.filter(pk=options["report"]).first()
+        if report is None:
+            raise CommandError(f"no report has the number {options['report']}")
+        texts = {name: options[name] for name in ("title", "description", "licence", "citation")}
+        try:
+            release = release_create(report=report, attributes=options["attributes"], send=False, **texts)
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from error
+        release_compute(release_pk=release.pk)
+        release.refresh_from_db()
+        if release.state != Release.State.DONE:
+            raise CommandError(release.error)
+        try:
+            with whole_file(options["output"]) as file, default_storage.open(release.file) as stored:
+                for piece in stored.chunks():
+                    file.write(piece)
+        except OSError as error:
+            raise CommandError(f"{options['output']}: {error.strerror}") from error
+        for text in release.notices:
+            self.stderr.write(text)
+        self.stdout.write(
+            f"{options['output']}: {release.bytes:,} bytes, SHA-256 {release.sha256}\n{release.comparison}"
+        )

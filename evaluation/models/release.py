@@ -1,0 +1,83 @@
+"""Anonymised releases of reports."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from annotator.core.words import listed, plural
+
+
+class Release(models.Model):
+    """An anonymised archive of a report's data. A job builds it; it is then never changed.
+
+    ``findings`` is what the researchers should know before they publish it: the rows of each table (name and number), what was removed from
+    texts, how many raters are nearly alone in their attributes, and whether every value of the report was reproduced.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    report = models.ForeignKey("Report", models.CASCADE, related_name="releases")
+    title = models.CharField(max_length=200, blank=True)
+    description = models.TextField(
+        blank=True, help_text="What the data are and who collected them, for the data card. Markdown."
+    )
+    licence = models.CharField(max_length=200, blank=True, help_text="For example CC BY 4.0.")
+    citation = models.TextField(blank=True, help_text="How to cite the data.")
+    attributes = models.JSONField(
+        default=list, blank=True, help_text="The attributes of raters that are released."
+    )
+    #: The secret that the pseudonyms are made with. Never shown and never part of the archive.
+    key = models.CharField(max_length=64, editable=False)
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    progress = models.CharField(max_length=200, blank=True)
+    error = models.TextField(blank=True)
+    findings = models.JSONField(default=dict, blank=True)
+    #: Name in the default storage.
+    file = models.CharField(max_length=200, blank=True)
+    bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(name="release_done_has_file", condition=~Q(state="done") | ~Q(file="")),
+            models.CheckConstraint(
+                name="release_failed_says_why", condition=~Q(state="failed") | ~Q(error="")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or f"Release {self.pk} of report {self.report_id}"
+
+    @property
+    def comparison(self) -> str:
+        """Whether the values computed from the released data are those of the report."""
+        values, differing = self.findings.get("values", 0), self.findings.get("differing", 0)
+        if differing:
+            return f"{differing:,} of the report's {plural(values, 'value')} differ when they are computed from the released data."
+        return f"All {plural(values, 'value')} of the report are the same when they are computed from the released data."
+
+    @property
+    def notices(self) -> list[str]:
+        """What to think about before publishing."""
+        found = []
+        alone = self.findings.get("alone", 0)
+        if alone:
+            found.append(
+                f"{plural(alone, 'rater has', 'raters have')} a combination of attributes that fewer than five raters share. Somebody who "
+                "knows them could recognise them by it. Consider releasing fewer attributes."
+            )
+        removed = self.findings.get("removed", {})
+        if removed:
+            kinds = listed([f"{kind} ({number:,})" for kind, number in removed.items()])
+            found.append(f"Removed from free text: {kinds}. Read the texts before you publish them.")
+        return found

@@ -1,0 +1,172 @@
+"""The data card of a release: what the data are, how they were collected, what was removed, and how to use them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.words import money
+from annotator.models import Study
+from annotator.selectors.study import study_hit_type
+from evaluation.releases.about import About, Built
+from evaluation.releases.ratings_file import COLUMNS
+from evaluation.reports.words import count, listed
+
+CARD = "README.md"
+NOT_SAID = "The authors have not said."
+
+_TABLES = {
+    "study": "How each study was set up.",
+    "snapshot": "The versions of a study under which people worked.",
+    "dataset": "Where instances are from.",
+    "instance": "The inputs that are explained, with the correct answer where there is one.",
+    "system": "The models that were explained, with the method of explanation.",
+    "participation": "Who joined, and how far they got.",
+    "consent": "Who consented, to which text (`digest` is its SHA-256).",
+    "exam_attempt": "Results of the qualification exam.",
+    "ledger_entry": "Bonuses and payments.",
+    "exclusion": "What researchers excluded, and why.",
+    "question_verdict": "Which generalization questions validators accepted.",
+    "recipe": "How a pipeline made the material.",
+    "pipeline": "What each step of it made.",
+    "reward": "Rewards of sampled rationales.",
+    "run": "Runs of model calls, with prompts and parameters.",
+    "call": "Calls whose replies are counted in the report as failed or unreadable.",
+    "item": "What was judged: the texts that raters saw (`payload`), the correct answer where there is one (`gold`), the condition.",
+    "judgment": "Each answer (`response`) with its item and rater, the seconds it took, and whether it counted (`standing`).",
+    "rater": "People under pseudonyms, simulators by name.",
+    "explanation": "Explanations, with the output that each goes with.",
+    "follow_up": "Counterfactuals and generalization questions.",
+    "output": "The systems' real outputs on them.",
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a card is made of."""
+
+    about: About
+    content: Mapping[str, Any]
+    built: Built
+    studies: Sequence[Study]
+    attributes: Collection[str]
+
+
+def card(facts: Facts) -> str:
+    """The data card as Markdown."""
+    sections = [
+        f"# {facts.about.title or 'Data: ' + listed([study.title for study in facts.studies])}",
+        facts.about.description or "",
+        _terms(facts),
+        *(_study(study) for study in facts.studies),
+        _results(facts),
+        _files(facts),
+        _privacy(facts),
+        _reproduce(facts),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _terms(facts: Facts) -> str:
+    return (
+        f"## Licence and citation\n\nLicence: {facts.about.licence or NOT_SAID}\n\n"
+        f"Cite as: {facts.about.citation or NOT_SAID}"
+    )
+
+
+def _study(study: Study) -> str:
+    """How one study was conducted."""
+    pay = (
+        f"{money(study.pay_per_item)} {study.currency} for an item"
+        if study.pay_per_item
+        else "none by Foretell"
+    )
+    exam = (
+        f"{study.pass_mark} of {study.exam_questions} questions correct to pass, "
+        f"{count(study.exam_attempts, 'attempt')}"
+        if study.exam_required
+        else "none"
+    )
+    lines = [
+        f"## Study: {study.title}",
+        study.summary,
+        f"- Task: {study.hit_type.replace('_', ' ')}\n- Raters for each item: {study.redundancy}\n- Pay: {pay}\n"
+        f"- Qualification exam: {exam}\n- Practice: {'required' if study.practice_required else 'not required'}\n"
+        f"- Language: {study.language}",
+    ]
+    if study.consent_text:
+        lines.append(f"### Consent text\n\n{_quoted(study.consent_text)}")
+    instructions = study.instructions_text or study_hit_type(study).instructions
+    lines.append(f"### Instructions\n\n{_quoted(instructions)}")
+    return "\n\n".join(line for line in lines if line)
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def _results(facts: Facts) -> str:
+    warnings = [f"**{text}**" for text in facts.content["warnings"]]
+    conduct = [
+        text
+        for section in facts.content["sections"]
+        if section["id"] == "conduct"
+        for text in section["prose"]
+    ]
+    return "\n\n".join(
+        [
+            "## Results",
+            *warnings,
+            *conduct,
+            "`report.html` shows the results; open it in a browser. `report.json` has every number with its interval, denominator "
+            "and reason if it is not defined.",
+        ]
+    )
+
+
+def _files(facts: Facts) -> str:
+    columns = "\n".join(f"| `{name}` | {text} |" for name, text in COLUMNS.items())
+    tables = "\n".join(
+        f"| `tables/{name}.jsonl` | {number:,} | {_TABLES.get(name, '')} |"
+        for name, number in facts.built.rows.items()
+        if number
+    )
+    return (
+        "## Files\n\n`ratings.csv` is the table that most analyses need, one row for each rating:\n\n"
+        f"| column | contents |\n|---|---|\n{columns}\n\n"
+        "`tables/` has everything that the report is computed from, as JSON lines. `id` is a row's number; a column that ends in "
+        f"`_id` is the number of a row of another table.\n\n| file | rows | contents |\n|---|---|---|\n{tables}\n\n"
+        "`manifest.json` lists the files with their SHA-256."
+    )
+
+
+def _privacy(facts: Facts) -> str:
+    removed = [f"{count(number, kind, plural_of(kind))}" for kind, number in facts.built.removed.items()]
+    attributes = (
+        f"Attributes of raters that are released: {listed(sorted(facts.attributes))}."
+        if facts.attributes
+        else "No attributes of raters are released."
+    )
+    return (
+        "## Privacy\n\nPeople have pseudonyms made with a secret key for this release alone, so they can't be matched with those of "
+        "another release. Names, email addresses, ids of recruitment panels, dates and times, network addresses, messages, comments "
+        f"and what browsers measured are not released. {attributes} "
+        f"Removed from free text: {listed(removed) if removed else 'nothing was found'}. The screening finds email and network "
+        "addresses, phone numbers, panels' ids and participants' own names; it can't find everything that people may write about "
+        "themselves."
+    )
+
+
+def plural_of(kind: str) -> str:
+    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
+
+
+def _reproduce(facts: Facts) -> str:
+    facts_of = dict(facts.content["facts"])
+    return (
+        "## Computing every number again\n\nWith Foretell installed and running (`make run`):\n\n"
+        "```\n.venv/bin/python manage.py reproduce RELEASE.zip\n```\n\n"
+        "The command computes the whole report from the data in this file, compares it with `report.json` value by value, and says "
+        f"what differs. The release was made with {facts_of.get('Software', '')}; a different version may differ in late digits."
+    )

@@ -1,0 +1,157 @@
+"""From a study's rows in Postgres to the rows of a release: new numbers, pseudonyms, screened texts, no dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from itertools import groupby
+from typing import Any
+
+from django.db.models import Model
+
+from annotator.models import Explanation, Judgment, Participation, Rater
+from evaluation.releases.pseudonyms import pseudonyms
+from evaluation.releases.screening import Screen
+from evaluation.releases.tables import Scope, Table
+
+Row = dict[str, Any]
+#: Stands for every moment: that something happened is released, but not when.
+SOME_TIME = "2000-01-01T00:00:00+00:00"
+_IMPORTED = "import:"
+_CHUNK = 2_000
+
+
+class Collection:
+    """The rows of a release. ``rows`` must be asked for in the order of ``TABLES``, because rows refer to earlier ones.
+
+    ``attributes`` are the names of raters' attributes that are released (``age``); all others stay behind.
+    ``names`` maps each person's name in the study to the pseudonym; ``screen.found`` counts what was removed from texts.
+    """
+
+    def __init__(self, scope: Scope, *, key: str, attributes: frozenset[str] = frozenset()) -> None:
+        self.scope = scope
+        self.attributes = attributes
+        people = Rater.objects.filter(pk__in=scope.raters, kind=Rater.Kind.HUMAN, rehearsal=False)
+        named = {rater.pk: rater for rater in people if not rater.is_numbered}
+        self._pseudonyms = pseudonyms(key, named)
+        self.names = {named[pk].name: name for pk, name in self._pseudonyms.items()}
+        self.screen = Screen(identifiers(scope))
+        self._numbers: dict[type[Model], dict[int, int]] = {}
+        self._slugs = {study.slug for study in scope.studies}
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        """The rows of one table, each with its ``id`` in the release, from 1."""
+        numbers = self._numbers[table.model] = self._order(table)
+        shapes = self._shapes(table)
+        foreign = {
+            column: field.remote_field.model
+            for column in table.columns
+            if (field := _field(table.model, column)).remote_field is not None
+        }
+        for pk, values in self._values(table, numbers):
+            row: Row = {"id": numbers[pk]}
+            for column, value in zip(table.columns, values, strict=True):
+                if column in foreign and value is not None:
+                    value = self._numbers[foreign[column]].get(value)
+                elif column in table.moments:
+                    value = None if value is None else SOME_TIME
+                elif column in table.screened:
+                    value = self.screen.value(value)
+                if column in shapes:
+                    value = shapes[column](value)
+                row[column] = str(value) if isinstance(value, Decimal) else value
+            yield self._rater(pk, row) if table.model is Rater else row
+
+    def _order(self, table: Table) -> dict[int, int]:
+        """Id in the database -> id in the release."""
+        if table.model is Rater:
+            people = list(self._pseudonyms)
+            others = sorted(self.scope.raters - set(people))
+            return {pk: number for number, pk in enumerate([*people, *others], 1)}
+        pks = list(table.rows(self.scope).order_by("pk").values_list("pk", flat=True))
+        if table.model is Explanation:
+            # Reports name explanations by their ids and draw from the sorted names. All ids have the same number of
+            # digits when a release is computed.
+            pks = sorted(pks, key=str)
+        elif table.model is Judgment:
+            return {pk: number for number, pk in enumerate(self._judgments(table), 1)}
+        elif table.by:
+            numbers = self._numbers[_field(table.model, table.by).remote_field.model]
+            of = dict(table.rows(self.scope).values_list("pk", table.by))
+            pks.sort(key=lambda pk: numbers[of[pk]])
+        return {pk: number for number, pk in enumerate(pks, 1)}
+
+    def _judgments(self, table: Table) -> Iterator[int]:
+        """By item, then pseudonym: the order of the database would be that of time."""
+        numbers = self._numbers[Rater]
+        found = table.rows(self.scope).order_by("item_id").values_list("item_id", "rater_id", "pk")
+        for _, group in groupby(found.iterator(chunk_size=_CHUNK), key=lambda row: row[0]):
+            yield from (pk for *_, pk in sorted(group, key=lambda row: numbers[row[1]]))
+
+    def _values(self, table: Table, numbers: Mapping[int, int]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """(id, columns) in the order of the release."""
+        pks, rows = list(numbers), table.rows(self.scope).order_by()
+        for start in range(0, len(pks), _CHUNK):
+            part = pks[start : start + _CHUNK]
+            found = {pk: values for pk, *values in rows.filter(pk__in=part).values_list("pk", *table.columns)}
+            yield from ((pk, tuple(found[pk])) for pk in part)
+
+    def _rater(self, pk: int, row: Row) -> Row:
+        """A person's row under the pseudonym; simulators and rehearsal raters are nobody and keep their names."""
+        if pk not in self._pseudonyms:
+            return row
+        source = f"{_IMPORTED}release" if str(row["source"]).startswith(_IMPORTED) else "release"
+        return row | {"name": self._pseudonyms[pk], "source": source}
+
+    def _shapes(self, table: Table) -> dict[str, Callable[[Any], Any]]:
+        """What is released of the columns of a table that hold more than reports need."""
+
+        def chosen(values: Mapping[str, Any]) -> Row:
+            return {name: value for name, value in values.items() if name in self.attributes}
+
+        shapes: dict[str, dict[str, Callable[[Any], Any]]] = {
+            "rater": {"attributes": chosen},
+            "participation": {"join_parameters": chosen},
+            "snapshot": {"content": lambda content: {**content, "exam": None, "contact": ""}},
+            "item": {"parts": self._parts},
+            "judgment": {"signals": lambda found: {n: v for n, v in found.items() if n == "confidence"}},
+            "pipeline": {"results": self._results},
+            "call": {"parsed": lambda found: {"explanation": ""} if "explanation" in (found or {}) else None},
+        }
+        return shapes.get(table.name, {})
+
+    def _parts(self, parts: Mapping[str, Any]) -> Row:
+        numbers = self._numbers[Explanation]
+        return {suffix: numbers[int(pk)] for suffix, pk in parts.items()}
+
+    def _results(self, results: Mapping[str, Any]) -> Row:
+        """Steps' results, without the names of studies and reports that aren't released."""
+
+        def shown(result: Any) -> Any:
+            if not isinstance(result, dict):
+                return result
+            kept = {name: value for name, value in result.items() if name != "report"}
+            if kept.get("study", "") not in self._slugs:
+                kept.pop("study", None)
+            return kept
+
+        return {step: shown(result) for step, result in results.items()}
+
+
+def _field(model: type[Model], column: str) -> Any:
+    return next(field for field in model._meta.concrete_fields if field.attname == column)
+
+
+def identifiers(scope: Scope) -> set[str]:
+    """Everything by which the studies' people are known: names, usernames, email addresses, ids of panels."""
+    people = Rater.objects.filter(pk__in=scope.raters, kind=Rater.Kind.HUMAN, rehearsal=False)
+    found: set[str] = set()
+    for rater in people.select_related("user"):
+        if not rater.is_numbered:
+            found.add(rater.name)
+        if rater.user is not None:
+            user = rater.user
+            found |= {user.username, user.email, user.first_name, user.last_name}
+    joined = Participation.objects.filter(study__in=scope.study_pks, rater__rehearsal=False)
+    found |= set(joined.values_list("recruiter_id", flat=True))
+    return {text for text in found if text}

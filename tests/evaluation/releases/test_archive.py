@@ -1,0 +1,134 @@
+"""A file that isn't a release, or is damaged, is refused with what is wrong; a release is computed apart from everything."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+
+from annotator.models import Item, Judgment, Study
+from annotator.selectors.snapshot import snapshot_content
+from evaluation.releases.archive import ArchiveError, release_open
+from evaluation.releases.reproduce import release_reproduce
+from evaluation.releases.scratch import scratch
+from tests.evaluation.releases.releases import built
+from tests.evaluation.reports.studies import paid_study, small_study, stored
+
+pytestmark = pytest.mark.django_db
+
+
+def with_files(file: io.BytesIO, change: Callable[[dict[str, bytes]], None]) -> io.BytesIO:
+    """The archive with some of its files changed."""
+    old = zipfile.ZipFile(file)
+    files = {name: old.read(name) for name in old.namelist()}
+    change(files)
+    new = io.BytesIO()
+    with zipfile.ZipFile(new, "w") as out:
+        for name, body in files.items():
+            out.writestr(name, body)
+    return new
+
+
+def released() -> io.BytesIO:
+    return built(stored(small_study()))[1]
+
+
+def changed_answer(files: dict[str, bytes]) -> None:
+    files["tables/judgment.jsonl"] = files["tables/judgment.jsonl"].replace(b'"yes"', b'"no!"', 1)
+
+
+def longer(files: dict[str, bytes]) -> None:
+    files["tables/item.jsonl"] += b"\n" * 1_000
+
+
+def gone(files: dict[str, bytes]) -> None:
+    del files["tables/rater.jsonl"]
+
+
+def later_format(files: dict[str, bytes]) -> None:
+    files["manifest.json"] = json.dumps(json.loads(files["manifest.json"]) | {"format": 99}).encode()
+
+
+def no_manifest(files: dict[str, bytes]) -> None:
+    del files["manifest.json"]
+
+
+def unknown_choice(files: dict[str, bytes]) -> None:
+    manifest = json.loads(files["manifest.json"])
+    manifest["choices"]["rule"] = "dice"
+    files["manifest.json"] = json.dumps(manifest).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (changed_answer, "tables/judgment.jsonl was changed or damaged"),
+        (longer, "tables/item.jsonl is larger than the manifest says"),
+        (gone, "tables/rater.jsonl is missing from the release"),
+        (later_format, "the release has format 99; this version of Foretell reads format 1"),
+        (no_manifest, "this is not a release"),
+        (unknown_choice, "the release can't be computed: rule"),
+    ],
+)
+def test_a_damaged_release_is_refused(change: Callable[[dict[str, bytes]], None], words: str) -> None:
+    with pytest.raises(ArchiveError, match=words):
+        release_reproduce(release_open(with_files(released(), change)))
+
+
+def test_what_is_not_an_archive_is_refused() -> None:
+    with pytest.raises(ArchiveError, match="this is not a release"):
+        release_open(io.BytesIO(b"item,rater,value\n"))
+
+
+def test_only_the_rows_of_the_release_are_seen_and_nothing_is_left() -> None:
+    study = small_study()
+    file = built(stored(study))[1]
+    small_study()  # another study with the same raters
+    before = Judgment.objects.count(), Item.objects.count(), Study.objects.count()
+    with scratch(release_open(file).rows()) as studies:
+        assert [one.slug for one in studies] == [study.slug]
+        assert Study.objects.count() == 1
+        assert Judgment.objects.count() == 12
+        Item.objects.update(payload={})
+        Judgment.objects.all().delete()
+    assert (Judgment.objects.count(), Item.objects.count(), Study.objects.count()) == before
+    assert Item.objects.filter(payload={}).count() == 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_class WHERE relpersistence = 't' AND relname = 'annotator_judgment'"
+        )
+        assert cursor.fetchone() == (0,)
+
+
+def test_a_release_does_not_read_what_the_process_remembers() -> None:
+    """Contents of versions are remembered by their ids: those of a release are none of the installation's."""
+    study = paid_study()
+    file = built(stored(study))[1]
+    assert study.snapshot is not None
+    remembered = snapshot_content(study.snapshot.pk)
+    with scratch(release_open(file).rows()) as (hidden,):
+        assert hidden.pk != study.pk
+        snapshot = hidden.snapshots.get()
+        assert snapshot.pk > 2**60
+        assert snapshot_content(snapshot.pk)["pay_per_item"] == remembered["pay_per_item"]
+        assert snapshot_content(snapshot.pk)["exam"] is None
+    assert release_reproduce(release_open(file)).exact
+    assert release_reproduce(release_open(file)).exact, "as often as one likes"
+
+
+def test_prepared_statements_read_the_release_too() -> None:
+    file = built(stored(small_study()))[1]
+    small_study()
+
+    def studies() -> int:
+        found = connection.connection.execute("SELECT count(*) FROM annotator_study", prepare=True).fetchone()
+        return int(found[0])
+
+    assert studies() == 2
+    with scratch(release_open(file).rows()):
+        assert studies() == 1
+    assert studies() == 2
