@@ -31,8 +31,13 @@ def admin_page(live_server, page: Page) -> Page:
     page.fill("input[name=password]", PASSWORD)
     page.click("[type=submit]")
     expect(page.locator("input[name=password]")).to_have_count(0)
-    page.wait_for_function("() => document.body?._x_dataStack")  # Alpine has started
+    alpine_started(page)
     return page
+
+
+def alpine_started(page: Page) -> None:
+    """Wait for Alpine. Before it has started, no key does anything."""
+    page.wait_for_function("() => document.body?._x_dataStack")
 
 
 def test_every_list_and_form_of_the_admin_opens(live_server, admin_page: Page) -> None:
@@ -129,6 +134,7 @@ def test_the_command_palette_works_with_the_keyboard_only(live_server, admin_pag
     ).to_be_visible()
     admin_page.keyboard.press("Enter")
     admin_page.wait_for_url("**/exclusion/**")
+    alpine_started(admin_page)
     admin_page.keyboard.press("Control+k")
     expect(field).to_be_focused()
     admin_page.keyboard.press("Escape")
