@@ -96,6 +96,10 @@ OIDC_NAME = text("OIDC_NAME", "single sign-on")
 OIDC_REQUIRED_CLAIM = text("OIDC_REQUIRED_CLAIM")
 OIDC_SECOND_FACTOR = flag("OIDC_SECOND_FACTOR", False)
 
+# Recruitment panels: where Prolific publishes the keys that sign its study links, and the issuer that the links name
+PROLIFIC_KEYS_URL = text("PROLIFIC_KEYS_URL", "https://api.prolific.com/.well-known/study/jwks.json")
+PROLIFIC_ISSUER = text("PROLIFIC_ISSUER", "https://www.prolific.com")
+
 # Limits that keep one visitor from taking places that others need
 JOINS_PER_ADDRESS = number("JOINS_PER_ADDRESS", 100, least=1)
 JOINS_PER_ACCOUNT = number("JOINS_PER_ACCOUNT", 50, least=1)

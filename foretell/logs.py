@@ -12,7 +12,7 @@ PATTERNS = (
     (re.compile(r"(\w+://[^\s:/@]*):[^\s@]+@"), rf"\1:{HIDDEN}@"),
     (
         re.compile(
-            r"(?i)\b(authorization|api[-_]?key|password|secret|token)(['\"]?\s*[:=]\s*)(['\"]?)"
+            r"(?i)\b(authorization|api[-_]?key|password|secret|(?:\w+_)?token)(['\"]?\s*[:=]\s*)(['\"]?)"
             r"(?:(bearer|token|basic)\s+)?[^\s'\",;&]+"
         ),
         rf"\1\2\3{HIDDEN}",
@@ -31,6 +31,8 @@ def hide_secrets(text: str) -> str:
     'connecting to redis://:[hidden]@127.0.0.1:6379/0'
     >>> hide_secrets("headers: Authorization: Bearer sk-abc, other: 1")
     'headers: Authorization: [hidden], other: 1'
+    >>> hide_secrets("?prolific_token=ey.J.x&utm=1")
+    '?prolific_token=[hidden]&utm=1'
     >>> hide_secrets("Not Found: /password/reset/MQ/abc-123/")
     'Not Found: /password/reset/[hidden]/'
     """

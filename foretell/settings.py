@@ -233,6 +233,7 @@ SESSION_COOKIE_SAMESITE = (
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
 
+PROLIFIC_KEYS_URL, PROLIFIC_ISSUER = env.PROLIFIC_KEYS_URL, env.PROLIFIC_ISSUER
 JOINS_PER_ADDRESS = env.JOINS_PER_ADDRESS
 JOINS_PER_ACCOUNT = env.JOINS_PER_ACCOUNT
 
@@ -361,6 +362,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
+    "links and events of panels": {"task": "annotator.panel_sweep", "schedule": 3600.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }
 

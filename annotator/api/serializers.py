@@ -21,7 +21,7 @@ SETTABLE = (
     "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes", "exam_feedback", "exam_key_early", "revoked_work", "joins_per_hour", "joins_per_address", "extra_time", "unfinished_per_hour", "erasure_policy", "retention_days", "exam_pay",
     "exam_own", "practice_own", "requires", "pay_per_item",
     "currency", "minutes_per_item", "pay_floor_per_hour", "min_seconds", "undo_seconds", "join_open",
-    "completion_code",
+    "completion_code", "panel", "panel_links", "panel_study_ids", "screened_out_code", "nothing_left_code",
 )  # fmt: skip
 
 

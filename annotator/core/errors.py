@@ -10,7 +10,8 @@ class Refused(Exception):
 
     Kinds: not_found, paused, closed, not_qualified, lease_expired, already_done, removed,
     not_now (a step was skipped), full, no_places (all are taken), consent (the text has changed), elsewhere (a task is open in another study,
-    whose ``slug`` is given), too_many and wait (a limit that ends by itself).
+    whose ``slug`` is given), too_many and wait (a limit that ends by itself), and those of recruitment panels: panel_needed, panel_link,
+    panel_known, panel_account, panel_down and panel_ended.
     """
 
     def __init__(self, kind: str, message: str, *, slug: str = ""):

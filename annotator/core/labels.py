@@ -1,7 +1,8 @@
 """Labels as files spell them: how every reader normalises them, and what it warns about.
 
 Text is trimmed, of invisible characters too, and normalised to Unicode's composed form (NFC). If all labels of a column
-are numbers, whole numbers are written without a fraction, since pandas writes 3 as 3.0 in a column with blank cells.
+are numbers, whole numbers are written without a fraction, since pandas writes 3 as 3.0 in a column with blank cells. That
+holds for any number of labels.
 Nothing else is changed unless asked for: labels that differ only in case or form, equal numbers, and the usual words for
 missing values get a remark with their counts.
 """
@@ -14,6 +15,7 @@ import shlex
 import unicodedata
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 #: What programs and people write for a missing value, in lower case.
 MISSING_WORDS = frozenset(
@@ -32,6 +34,8 @@ MISSING_WORDS = frozenset(
 )  # fmt: skip
 #: Statistics square numbers and add up millions of them, which must stay finite.
 LARGEST = 1e100
+#: Remarks of one kind on a column; further ones are counted.
+MOST_REMARKS = 10
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([, '\u2019]\d{3})+(\.\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+|[+-]?\d{1,3}([. ]\d{3})+,\d+", re.ASCII)
@@ -75,6 +79,16 @@ def label_number(text: str) -> float:
     return number + 0.0 if abs(number) <= LARGEST else math.nan  # -0 is 0
 
 
+def exact_number(text: str) -> Decimal | None:
+    """A label as a number, exactly, so that identifiers of many digits stay apart; None where ``label_number`` is ``nan``.
+
+    >>> exact_number("-9.0") == exact_number("-9"), exact_number("9007199254740993") == exact_number("9007199254740992")
+    (True, False)
+    """
+    number = label_number(text)
+    return None if math.isnan(number) else Decimal(text)
+
+
 def number_problem(text: str, *, least: str = "") -> str:
     """What a label at interval or ratio level should have been, and what to do, for one that isn't a number.
 
@@ -87,16 +101,16 @@ def number_problem(text: str, *, least: str = "") -> str:
         return f"a number from -{LARGEST:.0e} to {LARGEST:.0e}".replace("e+", "e")
     if _means_missing(text):
         return f"a number{least}; {_option('missing', text)} reads it as no answer"
-    if label_number(text) != label_number(text) and _number_meant(text) == _number_meant(text):
+    if exact_number(text) is None and _number_meant(text) is not None:
         return f"a number{least} with a decimal point and no thousands separators, in the digits 0-9"
     return f"a number{least}"
 
 
-def _number_meant(text: str) -> float:
+def _number_meant(text: str) -> Decimal | None:
     """The number that a text seems to mean, with decimal commas, thousands separators and digits of other scripts.
 
-    >>> _number_meant("2,5"), _number_meant("1 000"), _number_meant("\\uff11"), _number_meant("yes")
-    (2.5, 1000.0, 1.0, nan)
+    >>> str(_number_meant("2,5")), str(_number_meant("1 000")), str(_number_meant("\\uff11")), _number_meant("yes")
+    ('2.5', '1000', '1', None)
     """
     text = unicodedata.normalize("NFKC", text).replace("\u2212", "-")
     if not text.isascii():
@@ -106,7 +120,7 @@ def _number_meant(text: str) -> float:
         text = re.sub("[, '\u2019]", "", text)
     elif _DECIMAL_COMMA.fullmatch(text):
         text = re.sub("[. ]", "", text).replace(",", ".")
-    return label_number(text)
+    return exact_number(text)
 
 
 def _means_missing(text: str) -> bool:
@@ -132,6 +146,16 @@ def write_number(number: float) -> str:
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
+def _whole(number: Decimal) -> str | None:
+    """A whole number in digits; None for any other.
+
+    >>> _whole(Decimal("3.0")), _whole(Decimal("1e3")), _whole(Decimal("-0")), _whole(Decimal("2.5"))
+    ('3', '1000', '0', None)
+    """
+    whole = number.to_integral_value()
+    return f"{whole if whole else abs(whole):.0f}" if whole == number else None
+
+
 @dataclass(frozen=True)
 class Spelling:
     """How to read the labels of a column. ``missing`` lists labels that mean no answer, ``recode`` maps spellings to
@@ -142,17 +166,19 @@ class Spelling:
     missing: Collection[str] = ()
     recode: Mapping[str, str] = field(default_factory=dict)
     fold_case: bool = False
-    _missing_numbers: Collection[float] = field(default=(), init=False, repr=False, compare=False)
-    _recode_numbers: Mapping[float, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _missing_numbers: Collection[Decimal] = field(default=(), init=False, repr=False, compare=False)
+    _recode_numbers: Mapping[Decimal | None, str] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         missing = frozenset(map(clean_label, self.missing))
         recode = {clean_label(old): clean_label(new) for old, new in self.recode.items()}
         object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "recode", recode)
-        numbers = {number: new for old, new in recode.items() if (number := label_number(old)) == number}
+        numbers = {number: new for old, new in recode.items() if (number := exact_number(old)) is not None}
         object.__setattr__(self, "_recode_numbers", numbers)
-        missed = {number for label in missing if (number := label_number(label)) == number}
+        missed = {number for label in missing if (number := exact_number(label)) is not None}
         object.__setattr__(self, "_missing_numbers", frozenset(missed))
 
     def read(self, text: str) -> str:
@@ -163,9 +189,9 @@ class Spelling:
         """
         text = clean_label(text)
         if self.recode:
-            text = self.recode.get(text, self._recode_numbers.get(label_number(text), text))
+            text = self.recode.get(text, self._recode_numbers.get(exact_number(text), text))
         missing = text in self.missing or (
-            self._missing_numbers and label_number(text) in self._missing_numbers
+            self._missing_numbers and exact_number(text) in self._missing_numbers
         )
         return "" if missing else text
 
@@ -184,12 +210,9 @@ class Spelling:
         if declared:
             return self._declared(counts, declared)
         names = {label: label for label in counts}
-        numbers = {label: label_number(label) for label in counts}
-        if all(number == number for number in numbers.values()):
-            names = {
-                label: write_number(numbers[label]) if numbers[label].is_integer() else label
-                for label in counts
-            }
+        numbers = {label: number for label in counts if (number := exact_number(label)) is not None}
+        if len(numbers) == len(names):
+            names = {label: _whole(number) or label for label, number in numbers.items()}
         if self.fold_case:
             best: dict[str, tuple[int, str]] = {}
             for label in sorted(names):
@@ -200,12 +223,14 @@ class Spelling:
 
     def _declared(self, counts: Mapping[str, int], declared: Sequence[str]) -> dict[str, str]:
         known = set(declared)
-        by_number = {number: name for name in declared if (number := label_number(name)) == number}
+        by_number: dict[Decimal | None, str] = {
+            number: name for name in declared if (number := exact_number(name)) is not None
+        }
         by_letters = {_folded(name): name for name in declared} if self.fold_case else {}
         found = {}
         for label in counts:
             if label not in known:
-                name = by_number.get(label_number(label)) or by_letters.get(_folded(label))
+                name = by_number.get(exact_number(label)) or by_letters.get(_folded(label))
                 if name is not None:
                     found[label] = name
         return found
@@ -226,16 +251,19 @@ def remarks(column: str, counts: Mapping[str, int]) -> list[str]:
     "says: 'yes' (12) and 'Yes' (1) differ in case or form only; --fold-case reads them as one"
     """
     found = []
-    for group in _alike(counts, _folded):
+    groups = _alike(counts, _folded)
+    for group in groups[:MOST_REMARKS]:
         listed = " and ".join(f"{label!r} ({counts[label]:,})" for label in group)
         found.append(f"{column}: {listed} differ in case or form only; --fold-case reads them as one")
-    for group in _alike(
-        {k: v for k, v in counts.items() if _number_meant(k) == _number_meant(k)}, _number_meant
-    ):
+    found += _more(column, groups, "differ in case or form only")
+    numbers = {label: number for label in counts if (number := _number_meant(label)) is not None}
+    groups = _alike({label: counts[label] for label in numbers}, numbers.__getitem__)
+    for group in groups[:MOST_REMARKS]:
         listed = " and ".join(f"{label!r} ({counts[label]:,})" for label in group)
-        are = "are" if all(label_number(label) == label_number(label) for label in group) else "may be"
+        are = "may be" if any(exact_number(label) is None for label in group) else "are"
         recode = _option("recode", *(f"{label}={group[0]}" for label in group[1:]))
         found.append(f"{column}: {listed} {are} one number; {recode} reads them as one")
+    found += _more(column, groups, "are or may be one number")
     for label in sorted(counts):
         if _means_missing(label):
             found.append(
@@ -244,16 +272,23 @@ def remarks(column: str, counts: Mapping[str, int]) -> list[str]:
     return found
 
 
+def _more(column: str, groups: Sequence[Sequence[str]], alike: str) -> list[str]:
+    """A remark that counts the groups without one of their own."""
+    more = len(groups) - MOST_REMARKS
+    what = "1 more group of labels" if more == 1 else f"{more:,} more groups of labels"
+    return [f"{column}: {what} {alike}"] if more > 0 else []
+
+
 def gold_note(column: str, labels: Sequence[str]) -> str:
-    """A remark on correct labels that nobody gave.
+    """A remark on correct labels that nobody gave. They belong to the scheme of labels, since raters could have given them.
 
     >>> gold_note("right", ["maybe"])
-    "right: nobody gave 'maybe'; as a correct label it counts as one of the labels, on which AC1 depends"
+    "right: nobody gave 'maybe'; as a correct label it counts as one of the labels, whose number AC1 and AC2 depend on"
     """
     shown = ", ".join(map(repr, labels[:5])) + (f" and {len(labels) - 5:,} more" if len(labels) > 5 else "")
     one = len(labels) == 1
     what = "as a correct label it counts as one" if one else "as correct labels they count as some"
-    return f"{column}: nobody gave {shown}; {what} of the labels, on which AC1 depends"
+    return f"{column}: nobody gave {shown}; {what} of the labels, whose number AC1 and AC2 depend on"
 
 
 def _alike(counts: Mapping[str, int], key: Callable[[str], Hashable]) -> list[list[str]]:

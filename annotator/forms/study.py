@@ -82,7 +82,7 @@ class NewStudyForm(ServiceForm):
 SECTIONS = (
     (
         "What annotators read",
-        ("title", "summary", "contact", "consent_text", "instructions_text", "completion_code"),
+        ("title", "summary", "contact", "consent_text", "instructions_text"),
     ),
     (
         "Items and raters",
@@ -91,7 +91,14 @@ SECTIONS = (
             "unfinished_per_hour", "undo_seconds", "min_seconds", "seed",
         ),
     ),
-    ("Who can join", ("join_open", "requires", "joins_per_hour", "joins_per_address", "join_parameters")),
+    ("Who can join", ("join_open", "requires", "joins_per_hour", "joins_per_address")),
+    (
+        "Recruitment",
+        (
+            "panel", "panel_links", "panel_study_ids", "join_parameters", "completion_code", "screened_out_code",
+            "nothing_left_code",
+        ),
+    ),
     (
         "Practice and exam",
         (
@@ -117,6 +124,12 @@ LABELS = {
     "joins_per_hour": "Maximum new participants per hour",
     "joins_per_address": "Maximum new guests per hour from one address",
     "join_parameters": "Ids on the join link",
+    "panel": "Recruitment panel",
+    "panel_links": "Links from the panel",
+    "panel_study_ids": "Studies on Prolific",
+    "completion_code": "Code for completing",
+    "screened_out_code": "Code for failing the exam",
+    "nothing_left_code": "Code for finding no task",
     "requires": "Required qualifications",
     "practice_required": "Practice before the exam",
     "exam_required": "Exam before the tasks",

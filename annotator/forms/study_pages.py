@@ -17,6 +17,16 @@ class ReasonForm(PlainForm):
     )
 
 
+class WebhookSecretForm(PlainForm):
+    secret = SafeTextField(
+        max_length=500,
+        required=False,
+        widget=forms.PasswordInput,
+        help_text="Prolific's API returns it when you create a secret for the workspace there. It is stored encrypted and"
+        " not shown again. Leave empty to refuse webhooks.",
+    )
+
+
 class ExportForm(PlainForm):
     form = forms.ChoiceField(choices=Export.Form.choices, label="Rows")
     format = forms.ChoiceField(choices=Export.Format.choices)

@@ -20,6 +20,7 @@ from annotator.models.item import Item, Place
 from annotator.models.judgment import Exclusion, Judgment, Review
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
 from annotator.models.message import Message
+from annotator.models.panel import PANEL_ENDED, Panel, PanelEvent, PanelLink, PanelLinks
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
 from annotator.models.place_alert import PlaceAlert
@@ -29,6 +30,7 @@ from annotator.models.workspace import Workspace, WorkspaceMember
 
 __all__ = [
     "AUDIT_GROUPS",
+    "PANEL_ENDED",
     "ApiToken",
     "Assignment",
     "AtomicUnit",
@@ -56,6 +58,10 @@ __all__ = [
     "Membership",
     "Message",
     "Output",
+    "Panel",
+    "PanelEvent",
+    "PanelLink",
+    "PanelLinks",
     "Participation",
     "Place",
     "PlaceAlert",

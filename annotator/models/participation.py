@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from annotator.models.panel import PANEL_ENDED
+
 
 class Participation(models.Model):
     """One rater in one study, and how far they have got."""
@@ -21,6 +23,13 @@ class Participation(models.Model):
     #: The panel that the person came from, and their id there ("prolific", participant id).
     recruiter = models.CharField(max_length=40, blank=True)
     recruiter_id = models.CharField(max_length=200, blank=True)
+    #: Their submission at the panel: Prolific's ``SESSION_ID``.
+    recruiter_session = models.CharField(max_length=200, blank=True, default="", db_default="")
+    #: Whether the panel has signed these ids. Without a signature, anyone could have written them into the link.
+    recruiter_verified = models.BooleanField(default=False, db_default=False)
+    #: The latest status of the submission that the panel has told us, such as "RETURNED", and when it changed.
+    panel_status = models.CharField(max_length=40, blank=True, default="", db_default="")
+    panel_status_at = models.DateTimeField(null=True, blank=True)
     #: The parameters of the join link that the study keeps (``Study.join_parameters``), as the panel set them.
     join_parameters = models.JSONField(
         default=dict, db_default=models.Value({}, models.JSONField()), blank=True
@@ -51,10 +60,20 @@ class Participation(models.Model):
                 name="participation_once_per_recruiter_id",
                 condition=~Q(recruiter_id=""),
             ),
+            models.UniqueConstraint(
+                fields=["study", "recruiter", "recruiter_session"],
+                name="participation_once_per_submission",
+                condition=~Q(recruiter_session=""),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.rater} in {self.study}"
+
+    @property
+    def panel_ended(self) -> bool:
+        """Whether the panel has said that the person's submission has ended without pay."""
+        return self.panel_status in PANEL_ENDED
 
 
 class Consent(models.Model):

@@ -9,6 +9,7 @@ from django.db.models import F, Q
 
 from annotator.core.ranges import InRange
 from annotator.hit_types.languages import ENGLISH, LANGUAGES
+from annotator.models.panel import Panel, PanelLinks
 
 
 def new_token() -> str:
@@ -214,7 +215,44 @@ class Study(models.Model):
         default=True, help_text="Anyone with the link can join while the study is live."
     )
     join_token = models.CharField(max_length=64, default=new_token, unique=True, editable=False)
-    completion_code = models.CharField(max_length=64, blank=True)
+    completion_code = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="Shown to people once they have done all their tasks.",
+    )
+    panel = models.CharField(max_length=10, choices=Panel, default=Panel.NONE, db_default="", blank=True)
+    panel_links = models.CharField(
+        max_length=6,
+        choices=PanelLinks,
+        default=PanelLinks.SIGNED,
+        db_default=PanelLinks.SIGNED,
+        help_text="With unverified links, people can take part again under another id, and under the id of somebody else.",
+    )
+    panel_study_ids = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The id of each Prolific study that recruits for this one, separated by commas. It is in the address of the"
+        " study's page on Prolific. Links of other studies are refused.",
+    )
+    screened_out_code = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="For people who fail the exam and have no attempts left. On Prolific, choose that this code pays them the"
+        " screen-out reward.",
+    )
+    nothing_left_code = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="For people who come when no task is left for them, before they have done one.",
+    )
+    #: The secret that signs the panel's webhooks, encrypted; see ``annotator.core.sealed``.
+    panel_secret_sealed = models.TextField(blank=True, default="", db_default="", editable=False)
     joins_per_hour = models.PositiveIntegerField(
         "new participants per hour",
         null=True,
@@ -278,6 +316,10 @@ class Study(models.Model):
                     redundancy__lte=100,
                     pay_per_item__lte=9_999,
                 ),
+            ),
+            models.CheckConstraint(
+                name="study_panel_known",
+                condition=Q(panel__in=Panel.values, panel_links__in=PanelLinks.values),
             ),
             models.CheckConstraint(
                 name="study_launched_has_snapshot", condition=Q(state="draft") | Q(snapshot__isnull=False)

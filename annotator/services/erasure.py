@@ -28,6 +28,8 @@ from annotator.models import (
     Judgment,
     LedgerEntry,
     Message,
+    PanelEvent,
+    PanelLink,
     Participation,
     Place,
     PlaceAlert,
@@ -160,7 +162,12 @@ def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | 
         _participations(mine).filter(state=Participation.State.ACTIVE).update(
             state=Participation.State.LEFT, finished_at=timezone.now()
         )
-        _participations(mine).update(rater=nobody, recruiter="", recruiter_id="", join_parameters={})
+        PanelLink.objects.filter(participation__in=_participations(mine)).delete()
+        PanelEvent.objects.filter(participation__in=_participations(mine)).delete()
+        _participations(mine).update(
+            rater=nobody, recruiter="", recruiter_id="", recruiter_session="", recruiter_verified=False,
+            panel_status="", panel_status_at=None, join_parameters={},
+        )  # fmt: skip
     _exports_remove(study)
     _person_remove(rater)
 

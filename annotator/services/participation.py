@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.models import Consent, Participation, Rater, Snapshot, Study, User
+from annotator.recruitment.identity import PanelIdentity
 from annotator.selectors.places import places_of
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
@@ -35,11 +36,17 @@ def rater_for(*, user: User) -> Rater:
 
 @transaction.atomic
 def participation_join(
-    *, study: Study, user: User, parameters: Mapping[str, str] | None = None
+    *,
+    study: Study,
+    user: User,
+    parameters: Mapping[str, str] | None = None,
+    identity: PanelIdentity | None = None,
 ) -> Participation:
-    """Join a study; joining again returns the same participation.
+    """Join a study; joining again returns the same participation. ``identity`` is who the study's panel says that the
+    person is; only ``panel_join`` passes it.
 
-    Raises ``Refused`` if the study is closed or paused, if it is full (no_places), if it requires a qualification that
+    Raises ``Refused`` if the study takes its participants from a panel and the person didn't come from there
+    (panel_needed), if it is closed or paused, if it is full (no_places), if it requires a qualification that
     the person lacks (needs), or if too many people have joined it (too_many) or the person has joined too many studies
     (too_many_studies).
 
@@ -56,6 +63,8 @@ def participation_join(
         raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
+    if study.panel and identity is None and not rater.rehearsal:
+        raise Refused("panel_needed", gettext("This study takes its participants from Prolific."))
     if not rater.rehearsal and places_of(study).full:
         raise Refused("no_places", gettext("All places of this study are taken at the moment."))
     if not rater.rehearsal:
@@ -66,10 +75,17 @@ def participation_join(
     try:
         with transaction.atomic():
             return Participation.objects.create(
-                study=study, rater=rater, join_parameters=_kept(study, parameters or {})
+                study=study,
+                rater=rater,
+                join_parameters=_kept(study, parameters or {}),
+                recruiter=identity.panel if identity else "",
+                recruiter_id=identity.person if identity else "",
             )
     except IntegrityError:
-        return Participation.objects.get(study=study, rater=rater)
+        same = Participation.objects.filter(study=study, rater=rater).first()
+        if same is None:  # the panel's participant has joined with another account at the same moment
+            raise
+        return same
 
 
 def _kept(study: Study, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -163,7 +179,7 @@ def participation_leave(*, participation: Participation) -> None:
 def participation_return(*, participation: Participation) -> None:
     """Take part again after leaving or declining, as long as the study isn't closed.
 
-    Raises ``Refused`` (closed, removed) otherwise.
+    Raises ``Refused`` (closed, removed, panel_ended) otherwise.
     """
     participation = (
         Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
@@ -172,6 +188,8 @@ def participation_return(*, participation: Participation) -> None:
         raise Refused("removed", gettext("The researchers have ended your participation in this study."))
     if participation.study.state == Study.State.CLOSED:
         raise Refused("closed", gettext("This study is closed, so you can't come back to it."))
+    if participation.panel_ended:
+        raise Refused("panel_ended", gettext("Your submission on Prolific has ended."))
     if participation.state == Participation.State.LEFT:
         participation.state = Participation.State.ACTIVE
         participation.finished_at = None

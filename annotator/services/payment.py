@@ -13,6 +13,8 @@ from django.db import transaction
 from annotator.core.csv_cells import cell_neutral
 from annotator.core.ranges import InRange
 from annotator.models import AuditAction, Judgment, LedgerEntry, Rater, Study, User
+from annotator.recruitment.prolific import NAME as PROLIFIC
+from annotator.recruitment.prolific import bonus_lines
 from annotator.selectors.owed import CENT, Balance, balances_of
 from annotator.services.audit import audit_write, audit_write_each
 from annotator.services.review import judgments_accept
@@ -117,3 +119,12 @@ def owed_export(*, study: Study, by: User, balances: Iterable[Balance]) -> str:
         writer.writerow([cell_neutral(cell) for cell in row])
     audit_write(action=AuditAction.EXPORTED, study=study, by=by, target="what is owed")
     return out.getvalue()
+
+
+def prolific_bonus_export(*, study: Study, by: User, balances: Iterable[Balance]) -> str:
+    """What can be paid now to each participant from Prolific, as the list that it takes for bulk bonus payments."""
+    owed = [
+        (one.recruiter_id, one.payable) for one in balances if one.recruiter == PROLIFIC and one.payable > 0
+    ]
+    audit_write(action=AuditAction.EXPORTED, study=study, by=by, target="bonus payments for Prolific")
+    return bonus_lines(owed)

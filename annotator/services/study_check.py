@@ -14,7 +14,7 @@ from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.registry import hit_type_get
 from annotator.hit_types.translations import QUESTIONS, read_translations
-from annotator.models import Study
+from annotator.models import PanelLinks, Study
 from annotator.selectors.images import images_of
 from annotator.selectors.qualification import requirement_known
 
@@ -105,6 +105,10 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
             kind.read_instructions(study.instructions_text)
         except ValueError as error:
             errors["instructions_text"] = [str(error)]
+    if study.panel and study.panel_links == PanelLinks.SIGNED and not study.panel_study_ids.strip(" ,"):
+        errors["panel_study_ids"] = [
+            "Enter the id of the study on Prolific. Signed links of any other study are refused."
+        ]
     most = study.exam_questions
     if isinstance(study.pass_mark, int) and isinstance(most, int) and study.pass_mark > most:
         errors["pass_mark"] = [

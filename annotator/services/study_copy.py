@@ -16,7 +16,7 @@ from annotator.services.workspace import workspace_personal
 #: Fields that aren't copied: the study's identity, its state, and its links.
 OWN = {
     "id", "slug", "title", "state", "join_token", "snapshot", "created_at", "launched_at", "closed_at", "archived_at",
-    "deleted_at", "deleted_by", "workspace",
+    "deleted_at", "deleted_by", "workspace", "panel_study_ids", "panel_secret_sealed",
 }  # fmt: skip
 
 

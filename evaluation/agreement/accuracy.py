@@ -50,9 +50,10 @@ def accuracy(
 ) -> GoldAccuracy:
     """Share of labels that are correct. ``gold`` of shape (units,) holds each unit's correct label as a code, or -1.
 
-    ``labels`` is one label per unit, by an aggregation rule; with ``ties_wrong`` a rated unit without one counts as wrong, else
+    ``labels`` is one label per unit, by an aggregation rule; with ``ties_wrong`` a unit on which raters tie counts as wrong, else
     it is left out and counted. ``unanswered`` are (rater, unit) codes of ratings that were asked for and not given: they
-    count as wrong where they are passed. Intervals draw clusters (units, where the table has none).
+    count as wrong where they are passed, and so does a unit that has no label because of them (all its raters left it
+    blank, or the one whose labels are taken did). Intervals draw clusters (units, where the table has none).
 
     >>> table = Ratings.from_rows([("a", "u", "no"), ("b", "u", "yes"), ("a", "v", "no")])
     >>> found = accuracy(table, np.array([1, 0], dtype=np.int32))  # u: yes, v: no
@@ -87,11 +88,25 @@ def accuracy(
     by_label = None
     if labels is not None:
         rated = ratings.grouped.sizes > 0
-        chosen = np.flatnonzero(rated & (labels.resolved | ties_wrong)).astype(np.int64)
-        none = 0 if ties_wrong else int((rated & ~labels.resolved).sum())
+        wrong = _blank_units(ratings, labels, missing)
+        if ties_wrong and not labels.of_one_rater:
+            wrong |= rated & ~labels.resolved
+        chosen = np.flatnonzero((rated & labels.resolved) | wrong).astype(np.int64)
+        none = int((rated & ~labels.resolved & ~wrong).sum())
         place = {
             label: code for code, label in enumerate(ratings.labels)
         }  # a rule may have labels of its own
         own = np.array([*(place.get(label, -2) for label in labels.labels), -2], dtype=np.int64)
         by_label = share(chosen, own[labels.value[chosen]] == gold[chosen], {NO_LABEL: none})
     return GoldAccuracy(share(unit, right, {}), by_label, raters)
+
+
+def _blank_units(ratings: Ratings, labels: Aggregated, missing: tuple[Ints, Ints]) -> npt.NDArray[np.bool_]:
+    """Shape (units,): which units have no label because they were left blank."""
+    rater, unit = missing
+    if labels.of_one_rater:
+        names = np.array(ratings.raters, dtype=object)
+        unit = unit[names[rater] == labels.rule.removeprefix("single:")]
+    blank = np.zeros(len(ratings.units), dtype=bool)
+    blank[unit] = True
+    return blank & ~labels.resolved & (labels.of_one_rater | (ratings.grouped.sizes == 0))

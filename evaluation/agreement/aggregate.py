@@ -46,6 +46,11 @@ class Aggregated:
         return self.value >= 0
 
     @property
+    def of_one_rater(self) -> bool:
+        """Whether these are one rater's labels, which can't tie: a unit without one was not rated by that rater."""
+        return self.rule.startswith("single:")
+
+    @property
     def n(self) -> int:
         """How many units have a label."""
         return int(self.resolved.sum())

@@ -59,7 +59,8 @@ def by_group(
     Percent agreement, alpha, AC1, the mean kappa over pairs, above nominal level mean and median, and with ``gold`` (see
     :func:`evaluation.agreement.accuracy.accuracy`) the accuracy of ratings and, with a ``rule``, of one label for each unit.
     ``new_raters`` and ``named`` are those of :func:`evaluation.agreement.summary.summarize`; accuracies are always of these
-    raters. ``unanswered`` are the rater, unit and group of ratings that were not given and count as wrong. A group has only its
+    raters. ``unanswered`` are the rater, unit and group of ratings that were not given and count as wrong, ``ties_wrong`` is that of
+    accuracy. A group has only its
     own ratings: where raters are grouped, agreement is among the raters of the group.
 
     >>> rows = [("a", "u", "yes"), ("b", "u", "yes"), ("a", "v", "yes"), ("b", "v", "no")]
@@ -72,7 +73,7 @@ def by_group(
     found = []
     for code in [*range(len(names)), -1]:
         part = ratings.where(codes == code)
-        if not len(part):
+        if not len(part) and (unanswered is None or not (unanswered[2] == code).any()):
             continue
         everybody = part
         part = part.only_raters([ratings.raters[r] for r in np.unique(part.rater)])

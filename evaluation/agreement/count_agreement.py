@@ -141,11 +141,12 @@ def further_estimates(
                 new_raters=others.get(name),
             )
         found[name] = estimate
-    correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates, named=named)
+    asked = rng is not None and replicates >= LEAST_REPLICATES
+    correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates, named=named, normal=asked)
     for name in FORMS:
         slug = name.lower().replace("(", "_").replace(",", "_").rstrip(")")
         found[slug] = for_these_raters(correlations.bootstrap[name])
-        if rng is not None and replicates >= LEAST_REPLICATES:
+        if asked:
             found[f"{slug}_f"] = correlations.forms[name]
     found["mean"] = mean_label(ratings, rng=rng, replicates=replicates, new_raters=others.get("mean"))
     found["median"] = for_these_raters(median_label(ratings, rng=rng, replicates=replicates))

@@ -48,6 +48,8 @@ def gwet_ac1(ratings: Ratings | UnitCounts) -> Estimate:
     ``AC1 = (Pa - Pe) / (1 - Pe)``, ``Pe = 1/(K - 1) sum_k pi_k (1 - pi_k)``: Pa the percent agreement over units with two
     ratings or more, ``pi_k`` the mean over all rated units of the share n_uk / m_u that gave label k, K the number
     of labels that *could* be given (``len(ratings.labels)``, used or not). Nominal at every level of measurement.
+    Gwet's q is the number of categories of the rating scheme, which R's irrCAC takes as ``categ.labels``; where no scheme is
+    declared, it is at least the labels that were given and those that are correct: a correct label could have been given.
 
     ``n`` is the number of units with two ratings or more; the others are counted (those with one rating still
     count in pi_k). Undefined where no unit has two ratings and where there are fewer than two labels. Unlike

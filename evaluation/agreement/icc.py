@@ -11,7 +11,7 @@ import numpy as np
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, NOT_ASKED, bootstrap
 from evaluation.agreement.counts import cluster_codes, varied_clusters
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS
-from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.estimate import NAN, Estimate, undefined
 from evaluation.core.interval import LEAST_VARIED, LEVEL, one_more_part, too_alike, too_few
 from evaluation.core.ratings_table import Floats, Ratings
 
@@ -73,6 +73,7 @@ def intraclass_correlation(
     rng: np.random.Generator | None = None,
     replicates: int = DEFAULT_REPLICATES,
     named: bool = True,
+    normal: bool = True,
 ) -> IntraclassCorrelation:
     """Share of the variance of numbers that lies between units, over the n units that all k raters rated.
 
@@ -87,7 +88,8 @@ def intraclass_correlation(
     did not rate are left out and counted. Intervals: from the F distribution or, of forms (2, .), from the
     distributions of all mean squares (:func:`_two_way_random`), both of which take the numbers as normal; and
     with ``rng`` the cluster bootstrap's. There is no F interval of form (1, .) unless raters are but numbers within each unit
-    (``named`` False), and none at all where units share clusters or most ratings are one number. Undefined with
+    (``named`` False), and none at all where units share clusters or most ratings are one number. Without ``normal`` they
+    aren't computed, and without ``rng`` and ``replicates`` those of the bootstrap. Undefined with
     fewer than two raters or units, and where no number varies.
     Shrout and Fleiss (1979), equations on pages 423-425; McGraw and Wong (1996), Table 7.
 
@@ -118,13 +120,14 @@ def intraclass_correlation(
     if math.isnan(values["ICC(3,1)"]) and math.isnan(values["ICC(1,1)"]):
         nothing = dict.fromkeys(FORMS, undefined("no number varies", n=n, left_out=left_out))
         return IntraclassCorrelation(nothing, nothing, n, k)
-    ends = _f_intervals(squares)
+    ends = _f_intervals(squares) if normal else {}
+    drawing = rng is not None and replicates > 0
     size = f"{n} units by {k} raters"
     word = "units" if ratings.clusters is None else "instances"
     varied, label = varied_clusters(ratings, codes)
     alike = too_alike(varied, sums.shape[0], repr(label), word, LEAST_VARIED)
     not_normal = _not_normal(table)
-    one_more = variance_of_one_more(table)
+    one_more = variance_of_one_more(table) if drawing else {}
     several = ratings.clusters is not None and sums.shape[0] < n
     forms, drawn = {}, {}
     for name in FORMS:
@@ -134,13 +137,15 @@ def intraclass_correlation(
             if not math.isfinite(value)
             else Estimate(value, n=n, left_out=left_out)
         )
-        low, high = ends[name]
+        low, high = ends.get(name, (NAN, NAN))
         held = point.defined and math.isfinite(low) and low <= value <= high <= 1
         why = (
             NOT_INDEPENDENT if several else SAME_RATERS if named and name.startswith("ICC(1,") else not_normal
         )
         forms[name] = drawn[name] = point
-        if why and point.defined:
+        if not normal and point.defined:
+            forms[name] = replace(point, interval=NOT_ASKED)
+        elif why and point.defined:
             forms[name] = replace(point, interval=why)
         elif held:
             how = "generalized" if name.startswith("ICC(2,") else "F"
@@ -156,7 +161,7 @@ def intraclass_correlation(
                 continue
             drawn[name] = bootstrap(
                 point, sums.astype(float), lambda totals, name=name: _finite(_forms(_mean_squares(totals, k))[name]),  # type: ignore[misc]
-                rng=rng, replicates=replicates, word=word, bounds=(-1.0 / (k - 1), 1.0), added_variance=one_more[name],
+                rng=rng, replicates=replicates, word=word, bounds=(-1.0 / (k - 1), 1.0), added_variance=one_more.get(name, 0.0),
             )  # fmt: skip
     return IntraclassCorrelation(forms, drawn, n, k)
 

@@ -92,8 +92,11 @@ class FollowUpTable:
         """The follow-ups with one label per unit, from a rule applied to the ratings of ``pool``. A unit without a
         label either wasn't rated by the raters that count, or they tie.
         """
-        alone = labels.rule.startswith("single:")
-        why_none = np.full(labels.value.size, -1) if alone else np.where(pool.grouped.sizes > 0, -2, -1)
+        why_none = (
+            np.full(labels.value.size, -1)
+            if labels.of_one_rater
+            else np.where(pool.grouped.sizes > 0, -2, -1)
+        )
         by_item = np.full(len(self.study.judgments.items), -1, dtype=np.int64)
         by_item[self.rated.units.item] = np.where(labels.value >= 0, labels.value, why_none)
         codes = by_item[self.item]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -17,6 +18,7 @@ from annotator.selectors.study import study_hit_type
 from evaluation.core.ratings_table import Ratings
 from evaluation.ratings.attributes import Attribute, judgments_filter, judgments_part
 from evaluation.ratings.columns import Coded, Codes, distinct
+from evaluation.ratings.items import Items
 from evaluation.ratings.judgments import Judgments, judgments_load
 from evaluation.ratings.mapping import Entries, map_pairs, map_responses
 
@@ -66,6 +68,8 @@ class StudyRatings:
     #: Which response or (item, response) pair each judgment is, as a number in ``entries``; shape (N,).
     owner: Codes
     owners: int
+    #: Correct labels of items whose labels were collected elsewhere: by item's number and response field.
+    gold: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     _tables: dict[str, VariableRatings] = field(default_factory=dict)
 
     @property
@@ -82,7 +86,7 @@ class StudyRatings:
     def _cut(self, number: int) -> VariableRatings:
         judgments, declared = self.judgments, self.entries.variables[number]
         row, suffix, value = self.entries.rows(number, self.owner, self.owners)
-        labels, places = _labels(declared, self.entries.labels[number])
+        labels, places = _labels(declared, self.entries.labels[number], self._gold_labels(declared.name))
         suffixes = Coded(suffix.astype(np.int32), tuple(self.entries.suffixes)).sort_names()
         width = max(len(suffixes.names), 1)
         keys, unit = distinct(judgments.item[row].astype(np.int64) * width + suffixes.codes)
@@ -109,6 +113,15 @@ class StudyRatings:
         if answered < len(judgments):
             left_out[f"without an answer on {declared.title.lower()}"] = len(judgments) - answered
         return VariableRatings(declared, ratings, units, answered, left_out, unanswered)
+
+    def _gold_labels(self, variable: str) -> set[str]:
+        """The correct labels of a variable; one that nobody gave is a label too."""
+        return {
+            label
+            for fields in self.gold.values()
+            for name, label in fields.items()
+            if name.partition(".")[0] == variable
+        }
 
     def _units(self, item: Codes, suffix: Coded) -> UnitColumns:
         items = self.judgments.items
@@ -168,7 +181,7 @@ class StudyRatings:
         kept = wanted[judgments.item if attribute.of == "items" else judgments.rater]
         in_play = judgments.in_play & wanted if attribute.of == "items" else judgments.in_play
         part = judgments_part(judgments, kept, in_play, left_out={})
-        return StudyRatings(part, self.hit_type, self.entries, self.owner[kept], self.owners)
+        return StudyRatings(part, self.hit_type, self.entries, self.owner[kept], self.owners, self.gold)
 
     @cached_property
     def digest(self) -> str:
@@ -184,6 +197,8 @@ class StudyRatings:
         columns += [items.key, items.role, items.condition, items.instance_names, items.system]
         columns += [items.generator, items.kind, items.output, items.real_output]
         columns += [items.gold, items.follow_up_gold]
+        if self.gold:
+            columns.append([[number, dict(fields)] for number, fields in sorted(self.gold.items())])
         for column in columns:
             _feed(found, column)
         _feed(found, [self.hit_type.name, self.hit_type.version])
@@ -217,7 +232,16 @@ def study_ratings(
         owners = keys.size
         pairs = zip((keys // width).tolist(), (keys % width).tolist(), strict=True)
         entries = map_pairs(hit_type, pairs, judgments.responses, _payloads(study))
-    return StudyRatings(judgments, hit_type, entries, owner, owners)
+    gold = _gold(judgments.items) if hit_type.external else {}
+    return StudyRatings(judgments, hit_type, entries, owner, owners, gold)
+
+
+def _gold(items: Items) -> dict[int, dict[str, str]]:
+    """The correct labels of items, by their numbers and response fields."""
+    rows = Item.objects.filter(study=items.study, gold__isnull=False).order_by("id").values_list("pk", "gold")
+    found = list(rows.iterator(chunk_size=5_000))
+    numbers = items.numbers(np.array([pk for pk, _ in found], dtype=np.int64)).tolist()
+    return {number: gold for number, (_, gold) in zip(numbers, found, strict=True)}
 
 
 def _payloads(study: Study) -> Any:
@@ -225,9 +249,12 @@ def _payloads(study: Study) -> Any:
     return enumerate(rows.iterator(chunk_size=2_000))
 
 
-def _labels(variable: Variable, found: dict[str, int]) -> tuple[tuple[str, ...], Codes]:
-    """The label set in its declared order, or else sorted by name, and the position of each label found."""
-    names = tuple(variable.labels) or tuple(sorted(found))
+def _labels(
+    variable: Variable, found: dict[str, int], gold: Collection[str]
+) -> tuple[tuple[str, ...], Codes]:
+    """The label set in its declared order, or else those given and correct, sorted by name; and the position of each label
+    found."""
+    names = tuple(variable.labels) or tuple(sorted({*found, *gold}))
     place = {name: n for n, name in enumerate(names)}
     return names, np.array([place[label] for label in found], dtype=np.int32)
 

@@ -153,5 +153,6 @@ def identifiers(scope: Scope) -> set[str]:
             user = rater.user
             found |= {user.username, user.email, user.first_name, user.last_name}
     joined = Participation.objects.filter(study__in=scope.study_pks, rater__rehearsal=False)
-    found |= set(joined.values_list("recruiter_id", flat=True))
+    for ids in joined.values_list("recruiter_id", "recruiter_session"):
+        found |= set(ids)
     return {text for text in found if text}

@@ -26,7 +26,7 @@ LABEL_SETS = {"all": "All labels", "statements": "Without “cannot guess”"}
 RESTRICTIONS = {"common": "Instances that all systems share", "all": "All instances"}
 REFUSALS = {"wrong": "Counted as wrong predictions", "left_out": "Left out"}
 BLANKS = {"left_out": "Left out", "wrong": "Counted as wrong"}
-TIES = {"left_out": "Left out", "wrong": "Counted as wrong predictions"}
+TIES = {"left_out": "Left out", "wrong": "Counted as wrong"}
 
 
 class ChoicesError(ValueError):
@@ -107,8 +107,9 @@ class Choices:
     ``dawid_skene``, ``mace``, ``median`` or ``mean`` (``majority`` for variables whose labels have no order), ``per_rater``,
     or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
-    says on which instances systems are compared. ``refusals`` and ``ties`` say whether follow-ups without an answer of the
-    system, or without a label of the raters, count as wrong or are left out of precision; ``blanks`` the same for judgments without an answer, in accuracies.
+    says on which instances systems are compared. ``refusals`` says whether follow-ups without an answer of the system count as wrong or are
+    left out of precision; ``ties`` the same for units on which raters tie, in precision and accuracy; ``blanks`` for judgments
+    without an answer, in accuracy.
     ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
@@ -131,8 +132,8 @@ class Choices:
         hint="Real outputs that are a refusal, or neither of the answers. The papers count them as wrong.",
     )  # fmt: skip
     ties: str = _choice(
-        "left_out", "option", "Follow-ups on which raters tie", options=TIES,
-        hint="They have no label, so precision leaves them out unless you count them as wrong.",
+        "left_out", "option", "Units on which raters tie", options=TIES,
+        hint="They have no label, so precision and accuracy leave them out unless you count them as wrong.",
     )  # fmt: skip
     blanks: str = _choice(
         "left_out", "option", "Questions that a rater left blank", options=BLANKS,

@@ -325,7 +325,7 @@ def _precision(choices: Choices) -> str:
     if choices.refusals != "wrong":
         said += f"Follow-ups that the system refused are {_lower(REFUSALS[choices.refusals])} of precision. "
     if choices.ties != "left_out":
-        said += f"Follow-ups on which raters tie are {_lower(TIES[choices.ties])}. "
+        said += f"Units on which raters tie are {_lower(TIES[choices.ties])}. "
     return said
 
 

@@ -131,13 +131,25 @@ class Table:
 
     def _bases(self) -> list[Basis]:
         found = []
+        shown = [self._has_sizes(place) for place in range(len(self.columns))]
         for row in self.rows:
-            for column, cell in zip(self.columns, row.cells, strict=True):
+            for column, cell, own in zip(self.columns, row.cells, shown, strict=True):
                 if cell.estimate is not None and cell.shape not in ("count", "p"):
                     where = " · ".join(filter(None, [row.group, *row.head]))
                     over = " ".join(filter(None, [column.group, column.label]))
-                    found.append(Basis(where, over, cell.estimate.n, dict(cell.estimate.left_out)))
+                    found.append(Basis(where, over, cell.estimate.n, dict(cell.estimate.left_out), own))
         return found
+
+    def _has_sizes(self, place: int) -> bool:
+        """Whether a column of counts in the same group of columns has the denominators of this column, in all of several
+        rows."""
+        sizes = [(row, row.cells[place].estimate) for row in self.rows]
+        rows = [(row, found.n) for row, found in sizes if found is not None and found.n]
+        return len(rows) > 1 and any(
+            all(_is_count(row.cells[other], n) for row, n in rows)
+            for other, column in enumerate(self.columns)
+            if column.group == self.columns[place].group
+        )
 
 
 @dataclass(frozen=True)
@@ -221,6 +233,10 @@ class Document:
             "choices": dict(self.choices),
             "sections": [section.to_json() for section in self.sections],
         }
+
+
+def _is_count(cell: Cell, number: int) -> bool:
+    return cell.shape == "count" and cell.estimate is not None and cell.estimate.value == number
 
 
 def _plain(value: Any) -> Any:

@@ -88,6 +88,10 @@ class Context:
         simulator = self.data.judgments.raters.is_simulator
         return bool(simulator.size and simulator.all())
 
+    def label_words(self, label: str) -> str:
+        """A label as tables show it: ours in words ("cannot guess"), labels of an imported file as they are."""
+        return label if self.hit_type.external else label.replace("_", " ")
+
     @cached_property
     def dataset(self) -> str:
         """The name of the row in the papers' tables: the dataset, or the study if it has several or none."""

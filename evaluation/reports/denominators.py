@@ -13,16 +13,20 @@ MOST = 24
 
 @dataclass(frozen=True)
 class Basis:
-    """One value's row and column, its denominator, and how many were left out, by reason."""
+    """One value's row and column, its denominator, and how many were left out, by reason.
+
+    ``shown``: a column of the table has the denominator.
+    """
 
     row: str
     column: str
     n: int
     left_out: dict[str, int] = field(default_factory=dict)
+    shown: bool = False
 
 
 def denominator_notes(values: Sequence[Basis]) -> list[str]:
-    """At most two sentences: how many each value rests on, and what was left out.
+    """At most two sentences: how many each value rests on, unless the table shows it, and what was left out.
 
     >>> denominator_notes([Basis("robot-a", "Precision", 4, {"tie": 1}), Basis("robot-b", "Precision", 4)])
     ['n = 4 for every value.', 'Left out: 1 tie (robot-a).']
@@ -30,17 +34,18 @@ def denominator_notes(values: Sequence[Basis]) -> list[str]:
     counted = [one for one in values if one.n]
     if not counted:
         return []
-    return [_sizes(counted), *_left_out(values)]
+    return [*_sizes(counted), *_left_out(values)]
 
 
-def _sizes(values: Sequence[Basis]) -> str:
+def _sizes(values: Sequence[Basis]) -> list[str]:
+    if len({one.n for one in values}) == 1:
+        return [f"n = {values[0].n:,} for every value."]
+    values = [one for one in values if not one.shown]
     sizes = {one.n for one in values}
-    if len(sizes) == 1:
-        return f"n = {values[0].n:,} for every value."
     by = _grouped(values)
     if len(by) > MOST:
-        return f"n is from {min(sizes):,} to {max(sizes):,}."
-    return f"n: {'; '.join(f'{where} {n:,}' for where, n in by.items())}."
+        return [f"n is from {min(sizes):,} to {max(sizes):,}."]
+    return [f"n: {'; '.join(f'{where} {n:,}' for where, n in by.items())}."] if by else []
 
 
 def _grouped(values: Sequence[Basis]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -184,12 +184,16 @@ def shown_table(
     """A stored table with its cells in words."""
     columns = table["columns"]
     groups = [(name, len(list(run))) for name, run in groupby(columns, key=lambda column: column["group"])]
+    numeric = [any(row["cells"][n]["kind"] == "number" for row in table["rows"]) for n in range(len(columns))]
     rows, group = [], ""
     for row in table["rows"]:
         rows.append(
             ShownRow(
                 [Heading.of(name) for name in row["head"]],
-                [shown_cell(cell) for cell in row["cells"]],
+                [
+                    _aligned(shown_cell(cell), numbers)
+                    for cell, numbers in zip(row["cells"], numeric, strict=True)
+                ],
                 row["group"] if row["group"] != group else "",
                 item(*row["item"]) if row.get("item") else "",
                 contested(row["raters"][0], row["raters"][1:]) if row.get("raters") else "",
@@ -226,6 +230,11 @@ def _details(table: Mapping[str, Any], rows: Sequence[ShownRow]) -> list[tuple[s
                 names = [row["group"], *row["head"], column["group"], column["label"]]
                 found.append((", ".join(filter(None, names)), cell.detail))
     return found
+
+
+def _aligned(cell: ShownCell, numbers: bool) -> ShownCell:
+    """A dash in a column of numbers is aligned as they are."""
+    return replace(cell, numeric=True) if numbers and cell.text == "–" else cell
 
 
 def shown_cell(cell: Mapping[str, Any]) -> ShownCell:

@@ -7,7 +7,7 @@ the figures; the web process serves the stored files and never imports altair.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,8 @@ Theme = Literal["light", "dark"]
 FONT = "Liberation Sans, Helvetica Neue, Arial, sans-serif"
 WIDTH = 420
 ROW = 26
+#: The width of the longest label, in pixels and about as many characters as it holds.
+LABEL_WIDTH, MOST_LETTERS = 220, 40
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,10 @@ def chart(figure: Mapping[str, Any], theme: Theme) -> alt.TopLevelMixin:
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "labelLimit": 220,
+        "labelLimit": LABEL_WIDTH,
     }
     configured: alt.TopLevelMixin = (
-        drawn.configure(font=FONT, background=ink.paper, padding=8)
+        drawn.configure(font=FONT, background=ink.paper, padding=_padding(figure))
         .configure_axis(**axis)
         .configure_view(stroke=None)
         .configure_header(
@@ -98,6 +100,21 @@ def chart(figure: Mapping[str, Any], theme: Theme) -> alt.TopLevelMixin:
     )
     alt.data_transformers.disable_max_rows()
     return configured
+
+
+def _padding(figure: Mapping[str, Any]) -> dict[str, int]:
+    """Room around the drawing, in pixels. Texts are measured in the first of ``FONT``; a browser without it and the similar ones
+    takes a wider font, by up to a pixel and a half for each character."""
+    data = figure["data"]
+    points = data.get("points", ()) if figure["form"] == "intervals" else ()
+    labels = [*data.get("rows", ()), *(point["label"] for point in points)]
+    above = data.get("columns", ())  # slanted: they end to the right of their column
+    shown = [_point(0, point, 1.0, data.get("shape", "number"))["shown"] for point in points]
+
+    def room(texts: Sequence[str]) -> int:
+        return 8 + round(1.5 * min(max(map(len, texts), default=0), MOST_LETTERS))
+
+    return {"top": room(above), "bottom": 8, "left": room(labels), "right": room([*shown, *above])}
 
 
 def _intervals(data: Mapping[str, Any], theme: Theme) -> Any:

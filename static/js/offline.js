@@ -62,6 +62,13 @@
     }
   }
 
+  /* People who go back to their panel may not return here: an answer that only this device has must be sent before. */
+  function holdReturn() {
+    const waiting = box().length > 0;
+    for (const element of document.querySelectorAll("[data-return]")) element.hidden = waiting;
+    for (const element of document.querySelectorAll("[data-unsent]")) element.hidden = !waiting;
+  }
+
   /* Send the waiting answers, oldest first. Retry when there is no response, a 5xx or a 429; any other response is final. */
   async function flush() {
     if (busy || !box().some((entry) => !entry.sent)) return;
@@ -129,6 +136,7 @@
   });
   document.addEventListener("DOMContentLoaded", () => {
     settle();
+    holdReturn();
     if (box().length) flush();
     else if (!navigator.onLine) tell("away");
   });

@@ -21,7 +21,10 @@ def axe(page: Page) -> list[str]:
 
 def test_import_by_columns_and_every_page_of_a_study(live_server: Any, page: Page) -> None:
     user = make_user("rosa", staff=True)
-    draft, full = make_study(by=user, slug="draft"), make_study(by=user, slug="full")
+    draft, full = (
+        make_study(by=user, slug="draft"),
+        make_study(by=user, slug="full", panel="prolific", panel_links="plain"),
+    )
     judgment = make_judgment(make_item(full, key=NASTY), make_rater(NASTY))
     page.goto(f"{live_server.url}/admin/")
     page.fill("[name=username]", "rosa")
@@ -46,7 +49,7 @@ def test_import_by_columns_and_every_page_of_a_study(live_server: Any, page: Pag
     assert Item.objects.get(study=draft).payload["answer"] == "no"
 
     for name in (
-        "live", "change", "payments", "rehearsal", "members", "contested", "versions", "audit", "requests", "manage", "simulators", "duplicate",
+        "live", "change", "recruitment", "participants", "payments", "rehearsal", "members", "contested", "versions", "audit", "requests", "manage", "simulators", "duplicate",
         "items", f"items/{judgment.item_id}", f"items/{judgment.item_id}/edit", "judgments", f"judgments/{judgment.pk}", "raters", "exclusions", "exports",
         f"exclude/rater/{judgment.rater_id}", "import-judgments",
     ):  # fmt: skip

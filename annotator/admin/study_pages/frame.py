@@ -58,6 +58,7 @@ TABS = (
         "Participants",
         (
             ("admin:study_raters", "Raters", VIEWER),
+            ("admin:study_participants", "All participants", VIEWER),
             ("admin:study_payments", "Payments", VIEWER),
             ("admin:study_data_requests", "Deletion requests", REVIEWER),
         ),
@@ -86,6 +87,7 @@ TABS = (
         "Settings",
         (
             ("admin:annotator_study_change", "Settings", VIEWER),
+            ("admin:study_recruitment", "Recruitment", VIEWER),
             ("admin:study_exam", "Exam and practice", VIEWER),
             ("admin:study_languages", "Languages", VIEWER),
             ("admin:study_versions", "Versions", VIEWER),

@@ -18,7 +18,13 @@ from annotator.models import LedgerEntry, Rater, Study
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
-from annotator.services.payment import bonus_give, owed_export, payments_record, work_accept
+from annotator.services.payment import (
+    bonus_give,
+    owed_export,
+    payments_record,
+    prolific_bonus_export,
+    work_accept,
+)
 
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"), people="payments")
@@ -77,6 +83,15 @@ def owed(request: HttpRequest, study: Study) -> HttpResponse:
     text = owed_export(study=study, by=user_of(request), balances=balances_of(study))
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-owed.csv"'
+    return response
+
+
+@study_page(VIEWER)
+def prolific_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
+    """Download what is owed to participants from Prolific, for bulk bonus payments there."""
+    text = prolific_bonus_export(study=study, by=user_of(request), balances=balances_of(study))
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-prolific-bonuses.csv"'
     return response
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from annotator.core.labels import (
     Spelling,
     cell_text,
+    exact_number,
     gold_note,
     label_number,
     number_problem,
@@ -25,7 +26,7 @@ MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
 MTURK_SECONDS, MTURK_STATUS = "WorkTimeInSeconds", "AssignmentStatus"
 #: Separates the cells when several columns together name an item.
 KEY_SEPARATOR = " · "
-#: Variables with more labels than this are free text.
+#: Labels are declared in each item; a variable with more of them declares none, and takes any text.
 MOST_LABELS = 200
 
 
@@ -155,8 +156,10 @@ class Reading:
         """The value of ``aside`` that a text is, however its number is written."""
         if not text or text in self.columns.aside:
             return text or None
-        number = label_number(text) if self.columns.aside else math.nan
-        return next((value for value in self.columns.aside if label_number(value) == number), None)
+        number = exact_number(text) if self.columns.aside else None
+        if number is None:
+            return None
+        return next((value for value in self.columns.aside if exact_number(value) == number), None)
 
     def _number(self, text: str, column: ValueColumn) -> str:
         number = label_number(text)
@@ -253,9 +256,7 @@ class Gathered:
         self._count(self.gold, variable, label)
 
     def _count(self, counts: dict[str, Counter[str]], variable: str, label: str) -> None:
-        found = counts.setdefault(variable, Counter())
-        if label in found or len(found) <= MOST_LABELS:
-            found[label] += 1
+        counts.setdefault(variable, Counter())[label] += 1
 
     def counted(self) -> dict[str, Counter[str]]:
         """The labels of each variable: how often they were given or, if never, how often they are correct.
@@ -273,13 +274,16 @@ class Gathered:
         return found
 
     def one_name(self) -> dict[str, dict[str, str]]:
-        """For each variable, maps each spelling found to the label that it is read as; free text stays unchanged."""
-        declared = {column.name: column.labels for column in self.columns.values}
-        return {
-            name: self.columns.spelling.one_name(counts, declared=declared.get(name, ()))
-            for name, counts in self.counted().items()
-            if len(counts) <= MOST_LABELS
-        }
+        """For each variable, maps each spelling found to the label that it is read as, however many there are."""
+        columns = {column.name: column for column in self.columns.values}
+        return {name: self._names(columns.get(name), counts) for name, counts in self.counted().items()}
+
+    def _names(self, column: ValueColumn | None, counts: Counter[str]) -> dict[str, str]:
+        if column is not None and column.level == "ordinal" and not column.labels:
+            numbers = {label: label_number(label) for label in counts}
+            if not any(map(math.isnan, numbers.values())):  # equal numbers are one step of the scale
+                return {label: write_number(number) for label, number in numbers.items()}
+        return self.columns.spelling.one_name(counts, declared=column.labels if column else ())
 
     def notes(self, one_name: Mapping[str, Mapping[str, str]]) -> list[str]:
         """Remarks on the labels as read, with counts. Numbers get none, since they can't be spelled in two ways."""
@@ -287,8 +291,6 @@ class Gathered:
         levels = {column.name: column.level for column in self.columns.values}
         declared = {column.name for column in self.columns.values if column.labels or column.listed}
         for name, counts in self.counted().items():
-            if len(counts) > MOST_LABELS:
-                continue
             names = one_name.get(name, {})
             if levels.get(name) not in ("interval", "ratio"):
                 read: Counter[str] = Counter()
@@ -303,7 +305,7 @@ class Gathered:
 
     def variables(self) -> list[JSON]:
         """The declarations for ``external_labels``; a variable without any label is left out, unless all are. Raises
-        ``FieldErrors`` if ordinal labels that aren't numbers have no declared order.
+        ``FieldErrors`` if ordinal labels that aren't numbers have no declared order, or are too many to declare.
         """
         if not self.counted():
             return [{"name": column.name} for column in self.columns.values]
@@ -319,10 +321,16 @@ class Gathered:
             labels = list(column.labels) if column and column.labels else in_order(spelled, column)
             if column is None or column.listed:
                 labels = ["no", "yes"]
+            many = len(labels) > MOST_LABELS and not (column and column.labels)
+            if many and column and column.level == "ordinal":
+                raise FieldErrors({
+                    column.column: f"{len(labels):,} different labels; an ordinal variable has at most {MOST_LABELS}. Import "
+                    "numbers at interval or ratio level, or read several labels as one with --recode"
+                })  # fmt: skip
             variables.append({
                 "name": name,
                 "level": column.level if column else "nominal",
-                "labels": labels if len(found) <= MOST_LABELS else [],
+                "labels": [] if many else labels,
                 "units": list(column.listed) if column else [],
             })  # fmt: skip
         return variables
@@ -334,8 +342,8 @@ def in_order(labels: Collection[str], column: ValueColumn | None) -> list[str]:
     >>> in_order({"10", "9", "2"}, None)
     ['2', '9', '10']
     """
-    numbers = {label: label_number(label) for label in labels}
-    if not any(math.isnan(number) for number in numbers.values()):
+    numbers = {label: number for label in labels if (number := exact_number(label)) is not None}
+    if len(numbers) == len(labels):
         return sorted(labels, key=lambda label: (numbers[label], label))
     if column is not None and column.level == "ordinal":
         found = ", ".join(map(repr, sorted(labels)[:20]))

@@ -18,6 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from annotator.accounts.attempts import Limit, attempt_count, client_address
 from annotator.core.errors import Conflict, Refused
 from annotator.models import LoginAttempt, Participation, Study
+from annotator.recruitment.prolific import NAME as PROLIFIC
+from annotator.recruitment.prolific import SITE as PROLIFIC_SITE
+from annotator.recruitment.prolific import return_link
 from annotator.selectors.participation import Step, participation_get_for, participation_step
 from annotator.web.language import study_language_use
 
@@ -40,6 +43,7 @@ class Trouble:
 
 _KEPT = _("Everything you submitted is saved and counts for your pay.")
 _NOT_STARTED = _("You haven't started, so nothing is lost.")
+_LINK_KEPT = _("Anything you have submitted is saved.")
 _YOUR_PAGE = _("Your page shows your work and your pay.")
 _NEXT_TASK = _("Continue with the next task.")
 TROUBLES: dict[str, Trouble] = {
@@ -62,6 +66,12 @@ TROUBLES: dict[str, Trouble] = {
     "left": Trouble(_("You have left this study"), _("You stopped, and your open task was given back."), _KEPT, _YOUR_PAGE),
     "full": Trouble(_("You have done all your tasks"), _("You have reached the maximum number of tasks per person."), _KEPT, format_lazy("{} {}", _("Thank you."), _YOUR_PAGE)),
     "not_now": Trouble(_("Not yet"), _("Another step comes first."), _KEPT, _("Go back to the study and continue from there."), 409),
+    "panel_needed": Trouble(_("Open this study from Prolific"), _("This study takes its participants from Prolific."), _NOT_STARTED, _("If you take part on Prolific, open the study again from there."), 403),
+    "panel_link": Trouble(_("We couldn't check your link"), _("The link from Prolific is incomplete, has expired, or was already used in another browser."), _LINK_KEPT, _("Go back to Prolific and open the study again from there."), 403),
+    "panel_known": Trouble(_("This study was started in another browser"), _("Somebody with your Prolific ID has already started this study in another browser."), _LINK_KEPT, _("Continue in the browser where you started. If you can't, write to the researchers on Prolific."), 403),
+    "panel_account": Trouble(_("Log in to continue"), _("You started this study with an account, so the link alone isn't enough."), _LINK_KEPT, _("Log in, then open the study again from Prolific."), 403),
+    "panel_down": Trouble(_("We can't check links from Prolific at the moment"), _("Prolific's server didn't respond."), _LINK_KEPT, _("Reload this page in a few minutes."), 503),
+    "panel_ended": Trouble(_("Your submission on Prolific has ended"), _("You returned it, or its time ran out. A task you had open was given to someone else."), _("Everything you submitted is saved. Prolific decides whether a submission that has ended is paid."), _("If this is a mistake, write to the researchers on Prolific.")),
     "conflict": Trouble(_("Already answered"), _("You already gave a different answer to this step. Your first answer stands."), _("Your first answer counts."), _NEXT_TASK, 409),
 }  # fmt: skip
 
@@ -69,16 +79,29 @@ TROUBLES: dict[str, Trouble] = {
 def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "") -> HttpResponse:
     """The page for a kind of trouble; ``message``, if given, replaces its description of what happened."""
     what = TROUBLES[kind]
+    url, label = _next(request, kind, slug)
     context = {
         "trouble": what,
         "kind": kind,
         "happened": message or what.happened,
-        "next_url": reverse("annotator:study", args=[slug]) if slug else reverse("annotator:me"),
-        "next_label": (_("Go to the open task") if kind == "elsewhere" else _("Back to the study"))
-        if slug
-        else _("Your page"),
+        "next_url": url,
+        "next_label": label,
     }
     return render(request, "annotator/trouble.html", context, status=what.status)
+
+
+def _next(request: HttpRequest, kind: str, slug: str) -> tuple[str, StrOrPromise]:
+    """Where the button of a trouble page leads, and what it says."""
+    if kind in ("panel_needed", "panel_link", "panel_known", "panel_ended"):
+        return PROLIFIC_SITE, _("Go to Prolific")
+    if kind == "panel_account":
+        return reverse("annotator:login"), _("Log in")
+    if kind == "panel_down":
+        return request.get_full_path(), _("Try again")
+    if not slug:
+        return reverse("annotator:me"), _("Your page")
+    label = _("Go to the open task") if kind == "elsewhere" else _("Back to the study")
+    return reverse("annotator:study", args=[slug]), label
 
 
 def says_refusals(view: View) -> View:
@@ -151,3 +174,12 @@ def safe_url(request: HttpRequest, url: str, default: str) -> str:
         url, {request.get_host()}, require_https=request.is_secure()
     )
     return url if allowed else default
+
+
+def return_url(participation: Participation, code: str) -> str:
+    """The address at the participant's recruitment panel for this completion code; empty for people who didn't come from
+    a panel, and without a code. Only pages on which somebody's work has ended use it.
+    """
+    if participation.recruiter != PROLIFIC or not code:
+        return ""
+    return return_link(code)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotator.models import Participation, Study
+from annotator.models import Assignment, Participation, Study
 from annotator.selectors.participation import earnings_in
 from annotator.selectors.places import places_for
 from annotator.services.participation import (
     participation_leave,
     participation_return,
 )
-from annotator.web.views.common import participant, says_refusals
+from annotator.web.views.common import participant, return_url, says_refusals
 from annotator.web.views.places import alert_context
 
 
@@ -27,14 +25,18 @@ from annotator.web.views.places import alert_context
 def done(request: HttpRequest, slug: str) -> HttpResponse:
     """The final page with the completion code, only once the participant's work is complete."""
     participation = participant(request, slug)
-    if participation.finished_at is None or participation.state == Participation.State.REMOVED:
+    if participation.finished_at is None or participation.state != Participation.State.ACTIVE:
         return redirect("annotator:study", slug=slug)
+    if participation.assignments.filter(state=Assignment.State.LEASED).exists():
+        return redirect(
+            "annotator:tasks", slug=slug
+        )  # they have undone their last answer, or there are tasks again
     earnings = earnings_in(participation)
     context = {
         "study": participation.study,
         "earnings": earnings,
         "completion_code": participation.study.completion_code,
-        "return_url": return_url(participation),
+        "return_url": return_url(participation, participation.study.completion_code),
         "me_url": reverse("annotator:me"),
     }
     places = places_for(participation)
@@ -43,16 +45,6 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     return render(
         request, "annotator/done.html", context | alert_context(request, participation.study, places)
     )
-
-
-def return_url(participation: Participation) -> str:
-    """The recruitment panel's URL with the completion code; empty for participants who did not come from a panel. Only
-    the page after the last answer uses it.
-    """
-    code = participation.study.completion_code
-    if participation.recruiter != "prolific" or not code:
-        return ""
-    return "https://app.prolific.com/submissions/complete?" + urlencode({"cc": code})
 
 
 @require_POST

@@ -20,7 +20,7 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study_texts import question_here
 from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
-from annotator.web.views.common import participant, says_refusals
+from annotator.web.views.common import participant, return_url, says_refusals
 from annotator.web.views.question_pages import missed_question, question_page
 from annotator.web.views.steps import nothing_to_prepare_for
 from annotator.web.views.task import raw_response
@@ -116,7 +116,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
     missed = []
     # People who can still pass don't get the key: they would learn it instead of the task. Nor do people who failed
     # without an account: they could come back as somebody else.
-    known = attempt.passed or bool(participation.recruiter_id) or user_of(request).has_usable_password()
+    known = attempt.passed or participation.recruiter_verified or user_of(request).has_usable_password()
     feedback = rules["exam_feedback"] and known and (retry_at is None or rules.get("exam_key_early", False))
     if feedback:
         kind = hit_type_get(rules["hit_type"])
@@ -124,6 +124,8 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
             number = attempt.drawn.index(answer.question.key) + 1
             question = question_here(question_of(answer.question), rules, "exam")
             missed.append(missed_question(kind, question, answer.response, number))
+    granted = qualifications_held(participation).exists()
+    ended = not attempt.passed and retry_at is None and not granted
     context = {
         "study": participation.study,
         "attempt": attempt,
@@ -139,6 +141,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         "can_retry_now": retry_at is not None and retry_at <= timezone.now(),
         "next_url": reverse("annotator:study", args=[slug]),
         "retry_url": reverse("annotator:exam", args=[slug]) + "?again=1",
-        "granted": qualifications_held(participation).exists(),
+        "granted": granted,
+        "return_url": return_url(participation, participation.study.screened_out_code) if ended else "",
     }
     return render(request, "annotator/exam_result.html", context)

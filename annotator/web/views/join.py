@@ -19,6 +19,8 @@ from annotator.accounts.usernames import username_check
 from annotator.core.errors import Refused
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study, User
+from annotator.recruitment.identity import PanelIdentity
+from annotator.recruitment.prolific import return_link
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.places import places_of
 from annotator.selectors.preparation import preparation_of
@@ -26,6 +28,7 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.services.participation import annotator_create, participation_join
 from annotator.web.language import study_language_use
 from annotator.web.views.common import new_account_count, safe_url, says_refusals, trouble
+from annotator.web.views.panel import join_from_panel, panel_identity
 from annotator.web.views.places import alert_context
 from annotator.web.wording import wording_shown
 
@@ -43,9 +46,11 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if study is None:
         return trouble(request, "link")
     study_language_use(request, study)
+    joined = request.user.is_authenticated and study.participations.filter(rater__user=request.user).exists()
+    identity = _identity(request, study, joined=joined)
     if request.method == "POST":
         try:
-            join(request, study)
+            join(request, study, identity)
         except Refused as refusal:
             if refusal.kind != "no_places":
                 raise
@@ -53,7 +58,6 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return redirect("annotator:study", slug=study.slug)
     kind = hit_type_get(study.hit_type)
     rules = snapshot_content(study.snapshot_id)
-    joined = request.user.is_authenticated and study.participations.filter(rater__user=request.user).exists()
     return render(
         request,
         "annotator/invitation.html",
@@ -68,13 +72,31 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             "preparation": preparation_of(rules),
             "open": study.state == Study.State.LIVE and (study.join_open or joined),
             "joined": joined,
+            "return_url": return_link(study.nothing_left_code)
+            if identity and study.nothing_left_code
+            else "",
         }
         | alert_context(request, study, places_of(study)),
     )
 
 
-def join(request: HttpRequest, study: Study) -> None:
+def _identity(request: HttpRequest, study: Study, *, joined: bool) -> PanelIdentity | None:
+    """Who the study's panel says that the visitor is; None without a panel, and for participants whose session is enough."""
+    if not study.panel:
+        return None
+    try:
+        return panel_identity(request, study)
+    except Refused:
+        if joined:
+            return None
+        raise
+
+
+def join(request: HttpRequest, study: Study, identity: PanelIdentity | None) -> None:
     """Join with the account of the visitor, or with a new one."""
+    if identity is not None:
+        join_from_panel(request, study, identity)
+        return
     user = request.user
     if user.is_authenticated:
         participation_join(study=study, user=user, parameters=request.GET.dict())
@@ -140,7 +162,7 @@ def signup(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-def return_link(request: HttpRequest, token: str) -> HttpResponse:
+def personal_link(request: HttpRequest, token: str) -> HttpResponse:
     """A personal link. It asks for confirmation first, so that a program that opens links doesn't log in."""
     user = return_user(token)
     if user is None:

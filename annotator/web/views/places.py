@@ -20,7 +20,7 @@ from annotator.selectors.places import Places, places_for
 from annotator.services.participation import annotator_create, rater_for
 from annotator.services.place_alert import place_alert_make
 from annotator.web.language import study_language_use
-from annotator.web.views.common import new_account_count, says_refusals, trouble
+from annotator.web.views.common import new_account_count, return_url, says_refusals, trouble
 
 
 def no_places(request: HttpRequest, participation: Participation) -> HttpResponse:
@@ -30,7 +30,9 @@ def no_places(request: HttpRequest, participation: Participation) -> HttpRespons
     context = {
         "study": study,
         "earnings": earnings_in(participation),
-        "completion_code": study.completion_code,
+        # People from a panel go back with the code that says that they found nothing, not with the one for completing.
+        "completion_code": "" if participation.recruiter else study.completion_code,
+        "return_url": return_url(participation, study.nothing_left_code),
         "me_url": reverse("annotator:me"),
     }
     return render(request, "annotator/no_places.html", context | alert_context(request, study, places))

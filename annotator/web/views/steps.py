@@ -15,8 +15,10 @@ from annotator.hit_types.registry import hit_type_get
 from annotator.models import Participation
 from annotator.selectors.participation import participation_step
 from annotator.selectors.places import places_for
+from annotator.selectors.qualification import attempts_at
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study_texts import consent_text, instructions_text, question_here
+from annotator.services.exam import exam_retry_at
 from annotator.services.participation import (
     consent_give,
     instructions_confirm,
@@ -52,6 +54,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         return no_places(request, participation)
     if step in _PAGES:
         return redirect(_PAGES[step], slug=slug)
+    if step == "left" and participation.panel_ended:
+        return trouble(request, "panel_ended")
     if step == "left":
         return redirect("annotator:left", slug=slug)
     return trouble(request, step)
@@ -63,8 +67,16 @@ def nothing_to_prepare_for(participation: Participation, step: str) -> bool:
         return False
     if participation.exam_attempts.filter(submitted_at__isnull=True).exists():
         return False  # they have begun, so they may finish
+    if step == "exam" and _failed(participation):
+        return False  # the page of their result says so
     started = participation.assignments.exists()  # they have worked, and now have to read a new consent text
     return not started and places_for(participation).full
+
+
+def _failed(participation: Participation) -> bool:
+    """Whether they have used all of their attempts at the exam."""
+    rules, attempts = snapshot_content(participation.study.snapshot_id), attempts_at(participation)
+    return bool(attempts) and exam_retry_at(attempts=attempts, rules=rules) is None
 
 
 @never_cache

@@ -88,10 +88,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--gold", default="", metavar="COL", help="column of the correct label: gives accuracies"
         )
-        parser.add_argument(
-            "--missing-wrong", action="store_true",
-            help="with --gold: blank values, and units without one label, count as wrong",
-        )  # fmt: skip
+        for name, what in (("blanks", "blank values"), ("ties", "units on which raters tie")):
+            parser.add_argument(
+                f"--{name}", choices=("left_out", "wrong"), default="left_out",
+                help=f"with --gold: {what} count as wrong, or are left out (left_out)",
+            )  # fmt: skip
+        parser.add_argument("--missing-wrong", action="store_true", help=argparse.SUPPRESS)
         parser.add_argument(
             "--by", nargs="+", action="extend", default=[], metavar="COL",
             help="columns of units or raters (kind, age): everything also for each of their values",
@@ -161,6 +163,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["missing_wrong"]:
+            raise CommandError(
+                "--missing-wrong is now --blanks wrong (blank values) and --ties wrong (units on which raters tie), as in reports"
+            )
         try:
             read, notes = _read(options)
             summary = _summary(read, options)
@@ -174,7 +180,11 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename or options['file']}: {error.strerror or error}") from error
         for note in notes:
             self.stderr.write(f"note: {note}")
-        settings = {"bootstrap": {"replicates": options["bootstrap"], "seed": options["seed"]}}
+        settings: dict[str, Any] = {
+            "bootstrap": {"replicates": options["bootstrap"], "seed": options["seed"]}
+        }
+        if additions.accuracy is not None:
+            settings |= {name: options[name] for name in ("blanks", "ties")}
         write = {"json": json_pieces, "csv": as_csv, "text": as_text}[options["format"]]
         found = write(summary, settings, additions)
         for piece in [found] if isinstance(found, str) else found:
@@ -249,10 +259,12 @@ def _summary(read: ReadRatings, options: dict[str, Any]) -> AgreementSummary:
 
 def _additions(read: ReadRatings, options: dict[str, Any]) -> Additions:
     """Groups and accuracy, if requested."""
-    if options["missing_wrong"] and read.gold is None:
-        raise CommandError("--missing-wrong needs --gold")
+    for name in ("blanks", "ties"):
+        if options[name] == "wrong" and read.gold is None:
+            raise CommandError(f"--{name} wrong needs --gold")
     read = without_labels(read, options["without_label"])
-    wrong, rule = options["missing_wrong"], options["aggregate"]
+    unanswered = read.unanswered if options["blanks"] == "wrong" else None
+    ties_wrong, rule = options["ties"] == "wrong", options["aggregate"]
     rule = None if rule == PerRater.name else rule or "majority"
     resampling = {
         "rng": np.random.default_rng(options["seed"]) if options["bootstrap"] else None,
@@ -270,8 +282,8 @@ def _additions(read: ReadRatings, options: dict[str, Any]) -> Additions:
             names,
             codes[: len(read.ratings)],
             gold=read.gold,
-            unanswered=(*read.unanswered, codes[len(read.ratings) :]) if wrong else None,
-            ties_wrong=wrong,
+            unanswered=(*unanswered, codes[len(read.ratings) :]) if unanswered else None,
+            ties_wrong=ties_wrong,
             rule=rule,
             min_overlap=options["min_overlap"],
             new_raters=options["raters"] == "new",
@@ -280,8 +292,7 @@ def _additions(read: ReadRatings, options: dict[str, Any]) -> Additions:
     if read.gold is None:
         return Additions(groups)
     labels = None if rule is None else aggregate(read.ratings, rule)
-    unanswered = read.unanswered if wrong else None
     right = accuracy(
-        read.ratings, read.gold, labels=labels, unanswered=unanswered, ties_wrong=wrong, **resampling
+        read.ratings, read.gold, labels=labels, unanswered=unanswered, ties_wrong=ties_wrong, **resampling
     )
     return Additions(groups, right)

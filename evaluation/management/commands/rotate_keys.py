@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys [--check]``: encrypt stored API keys and second factors with the newest secret key."""
+"""``manage.py rotate_keys [--check]``: encrypt stored API keys, second factors and webhook secrets with the newest secret key."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotator.core.words import plural
+from annotator.services.panel_events import panel_secrets_rotate
 from annotator.services.second_factor import second_factors_rotate
 from evaluation.services.endpoint import endpoint_keys_rotate
 
 
 class Command(BaseCommand):
     help = (
-        "Encrypt the stored API keys of endpoints, and people's second factors, with SECRET_KEY. Those encrypted with one of SECRET_KEY_FALLBACKS are read "
+        "Encrypt the stored API keys of endpoints, people's second factors and webhook secrets with SECRET_KEY. Those encrypted with one of SECRET_KEY_FALLBACKS are read "
         "and encrypted again; afterwards the fallbacks can be removed. Run it after changing SECRET_KEY."
     )
 
@@ -31,6 +32,14 @@ class Command(BaseCommand):
         factors, lost = second_factors_rotate(dry_run=check)
         if factors or lost:
             self.stdout.write(f"{plural(factors, 'second factor')} {will} with the new secret key.")
+        webhooks, unread = panel_secrets_rotate(dry_run=check)
+        if webhooks or unread:
+            self.stdout.write(f"{plural(webhooks, 'webhook secret')} {will} with the new secret key.")
+        if unread:
+            raise CommandError(
+                f"No secret key can decrypt the webhook secret of: {', '.join(unread)}. Add the key that it was encrypted with to "
+                "SECRET_KEY_FALLBACKS and run this again, or enter the secret again (Settings > Recruitment)."
+            )
         if lost:
             raise CommandError(
                 f"No secret key can decrypt the second factor of: {', '.join(lost)}. Add the key that it was encrypted with to "
@@ -41,5 +50,5 @@ class Command(BaseCommand):
                 f"No secret key can decrypt the stored key of: {', '.join(found.unreadable)}. Add the key that they were "
                 "encrypted with to SECRET_KEY_FALLBACKS and run this again, or enter these API keys again."
             )
-        if check and (found.resealed or factors):
+        if check and (found.resealed or factors or webhooks):
             raise CommandError("Run rotate_keys without --check before you remove SECRET_KEY_FALLBACKS.")

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from annotator.core.csv_cells import cell_neutral
 from evaluation.reports import words
 from evaluation.reports.exports.json import NOT_AGGREGATED, provenance
 
@@ -33,18 +34,6 @@ COLUMNS = (
     "software",
 )
 
-#: A spreadsheet treats a cell that starts like this as a formula, possibly after trimming it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
-def harmless(text: str) -> str:
-    """Text that no spreadsheet will run: with a leading apostrophe if it looks like a formula.
-
-    >>> harmless('=HYPERLINK("http://x")'), harmless("plain"), harmless("  =1+1")
-    ('\\'=HYPERLINK("http://x")', 'plain', "'  =1+1")
-    """
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
-
 
 def render(content: Mapping[str, Any]) -> str:
     """The whole report as CSV text (RFC 4180). Values aren't rounded; undefined ones are empty, with a reason."""
@@ -52,7 +41,7 @@ def render(content: Mapping[str, Any]) -> str:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for line in _lines(content):
-        writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in line])
+        writer.writerow(map(cell_neutral, line))
     return out.getvalue()
 
 

@@ -24,15 +24,23 @@ PREAMBLE = (
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """All tables, each in a suitable environment, with the necessary preamble in comments. ASCII only."""
+    """All tables, each in a suitable environment. ASCII only. The necessary preamble, warnings and the notes of sections are in
+    comments."""
     parts = [
-        f"% {escape(content['title'])}",
-        *(f"% {escape(name)}: {escape(value)}" for name, value in content["facts"]),
+        f"% {_comment(content['title'])}",
+        *(f"% {_comment(name)}: {_comment(value)}" for name, value in content["facts"]),
+        *(f"% WARNING: {_comment(warning)}" for warning in content["warnings"]),
         "\n".join(["% The preamble needs:", *(f"%   {line}" for line in PREAMBLE)]),
     ]
     for section in content["sections"]:
-        parts += [_table(block) for block in section["blocks"] if block["kind"] == "table" and block["rows"]]
+        tables = [_table(block) for block in section["blocks"] if block["kind"] == "table" and block["rows"]]
+        notes = [f"% {_comment(section['title'])}: {_comment(note)}" for note in section["notes"]]
+        parts += [*tables, "\n".join(notes)] if tables and notes else tables
     return "\n\n".join(parts) + "\n"
+
+
+def _comment(text: str) -> str:
+    return escape(" ".join(text.splitlines()))
 
 
 def _table(table: Mapping[str, Any]) -> str:
@@ -152,7 +160,7 @@ def _header(table: Mapping[str, Any]) -> list[str]:
             at += n
         lines.append("    " + " ".join(rules))
     labels = [*heads, *(column["label"] for column in columns)]
-    return [*lines, "    " + " & ".join(escape(label) for label in labels) + r" \\"]
+    return [*lines, _row([escape(label) for label in labels])]
 
 
 def _body(table: Mapping[str, Any], reasons: dict[str, str]) -> list[str]:
@@ -166,8 +174,14 @@ def _body(table: Mapping[str, Any], reasons: dict[str, str]) -> list[str]:
             lines.append(f"    \\multicolumn{{{width}}}{{l}}{{\\emph{{{escape(group)}}}}} \\\\")
         cells: Sequence[str] = [escape(head) for head in row["head"]]
         cells = [*cells, *(_cell(cell, reasons) for cell in row["cells"])]
-        lines.append("    " + " & ".join(cells) + r" \\")
+        lines.append(_row(cells))
     return lines
+
+
+def _row(cells: Sequence[str]) -> str:
+    """A line of cells. After the end of a line or a rule, LaTeX would take [ or * as belonging to that command."""
+    guard = "{}" if cells and cells[0].startswith(("[", "*")) else ""
+    return f"    {guard}{' & '.join(cells)} \\\\"
 
 
 def _cell(cell: Mapping[str, Any], reasons: dict[str, str]) -> str:

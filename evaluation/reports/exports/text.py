@@ -9,8 +9,10 @@ from evaluation.reports import words
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """The report as aligned columns of text; terminal control characters are removed."""
-    lines = [content["title"], "=" * len(content["title"]), ""]
+    """The report as aligned columns of text; terminal control characters are removed, and a text is one line."""
+    content = _lines(content)
+    title = content["title"]
+    lines = [title, "=" * len(title), ""]
     lines += [f"{name}: {value}" for name, value in content["facts"]]
     lines += ["", *(f"! {warning}" for warning in content["warnings"])] if content["warnings"] else []
     for section in content["sections"]:
@@ -59,3 +61,12 @@ def _cell(cell: Mapping[str, Any], reasons: dict[str, int]) -> str:
     if cell["kind"] == "number" and cell["value"] is None:
         return f"n.d. ({reasons.setdefault(cell['reason'], len(reasons) + 1)})"
     return words.cell(cell)
+
+
+def _lines(value: Any) -> Any:
+    """Content whose texts have no line breaks, which would break a table's lines."""
+    if isinstance(value, str):
+        return " ".join(value.splitlines())
+    if isinstance(value, Mapping):
+        return {name: _lines(one) for name, one in value.items()}
+    return [_lines(one) for one in value] if isinstance(value, list | tuple) else value

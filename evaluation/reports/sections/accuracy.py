@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from annotator.hit_types.base import Variable
-from annotator.models import Item
 from evaluation.agreement.accuracy import GoldAccuracy, accuracy
 from evaluation.agreement.aggregate import Single, parse_rule
 from evaluation.core.ratings_table import Codes, Ints, Ratings
@@ -64,23 +63,16 @@ class Scored:
 
 def scored(ctx: Context, variable: str) -> Scored | None:
     """A variable's ratings with the correct labels; None if no unit has one."""
-    if not ctx.hit_type.external:
-        return None
-
-    def make() -> dict[str, Any]:
-        rows = Item.objects.filter(study=ctx.study, gold__isnull=False).values_list("pk", "gold")
-        return {str(pk): gold for pk, gold in rows.iterator(chunk_size=5_000)}
-
-    gold = ctx.once("gold", make)
+    gold = ctx.data.gold
     if not gold:
         return None
-    table, items = ctx.data.table(variable), ctx.data.judgments.items
+    table = ctx.data.table(variable)
     place = {label: code for code, label in enumerate(table.ratings.labels)}
     ratings, item, unanswered = _with_blanks(ctx, table)
     ends = [*table.units.suffix.values(""), *[""] * (item.size - len(table.ratings.units))]
     names = [f"{variable}.{end}" if end else variable for end in ends]
-    pks = items.ids[item].tolist()
-    found = [place.get(gold.get(str(pk), {}).get(name), -1) for pk, name in zip(pks, names, strict=True)]
+    known = [gold.get(number, {}).get(name) for number, name in zip(item.tolist(), names, strict=True)]
+    found = [-1 if label is None else place[label] for label in known]
     codes = np.array(found, dtype=np.int32)
     return Scored(ratings, codes, item, unanswered) if (codes >= 0).any() else None
 

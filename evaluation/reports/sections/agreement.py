@@ -191,10 +191,12 @@ def _shares(ctx: Context, variable: Variable, found: Agreement) -> list[Figure]:
     ]
     if not rows or len(labels) > 8:
         return []
-    spoken = {label: label.replace("_", " ") for label in labels}
+    spoken = {label: ctx.label_words(label) for label in labels}
+    order = " · ".join(spoken[label] for label in labels)
     return [
         Figure(
             id=f"agreement-{variable.name}-labels",
+            notes=[f"From left to right: {order}"] if len(labels) > 1 else [],
             title=f"Labels given on “{variable.title}”",
             alt="; ".join(
                 f"{name}: " + ", ".join(f"{spoken[k]} {100 * v:.0f} %" for k, v in shares.items())

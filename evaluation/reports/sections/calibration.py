@@ -141,7 +141,7 @@ def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
     both = (people >= 0) & (own >= 0)
     items = ctx.data.judgments.items.ids[ctx.data.table(ctx.headline.name).units.item]
     size = len(ratings.labels)
-    spoken = [label.replace("_", " ") for label in ratings.labels]
+    spoken = [ctx.label_words(label) for label in ratings.labels]
     tables = []
     if size <= LABELS:
         counts = np.bincount(people[both] * size + own[both], minlength=size * size).reshape(size, size)

@@ -87,7 +87,7 @@ def _table(ctx: Context, variable: Variable, found: UnitDistributions) -> Table:
         columns=[
             TableColumn("Entropy, bits"),
             *([TableColumn("Mean")] if numbered else []),
-            *(TableColumn(label.replace("_", " "), "% of raters") for label in labels),
+            *(TableColumn(ctx.label_words(label), "% of raters") for label in labels),
             TableColumn("Ratings"),
         ],
         rows=rows,

@@ -19,6 +19,8 @@ from annotator.models import (
     Judgment,
     LedgerEntry,
     Message,
+    PanelEvent,
+    PanelLink,
     Participation,
     Rater,
     Review,
@@ -50,7 +52,15 @@ def worker(study: Study, user: User) -> Participation:
     participation = make_participation(study, user)
     participation.recruiter, participation.recruiter_id = "prolific", f"{PANEL}-{user.pk}"
     participation.join_parameters = {"PROLIFIC_PID": PANEL}
+    participation.recruiter_session = f"{PANEL}-session-{user.pk}"
     participation.save()
+    now = timezone.now()
+    about = {"study": study, "participation": participation}
+    PanelLink.objects.create(**about, digest=f"{PANEL}-link-{participation.pk}", expires_at=now)
+    PanelEvent.objects.create(
+        **about, event_id=f"{PANEL}-{user.pk}", signature_digest=str(user.pk), kind="submission.status.change",
+        subject="digest", status="ACTIVE", at=now, outcome="applied",
+    )  # fmt: skip
     for number in range(3):
         assignment = assignment_next(participation=participation)
         assert assignment is not None

@@ -11,15 +11,21 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from annotator.models import LedgerEntry, Participation, Study
+from annotator.models import AuditEntry, LedgerEntry, Participation, Study
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.participation import earnings_of
 from annotator.services.assignment import assignment_next
-from annotator.services.payment import bonus_give, owed_export, payments_record, work_accept
+from annotator.services.payment import (
+    bonus_give,
+    owed_export,
+    payments_record,
+    prolific_bonus_export,
+    work_accept,
+)
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from annotator.services.study import study_update
 from annotator.services.submit_and_next import turn_take
-from tests.factories import make_judgment, make_participation, make_rater, make_study
+from tests.factories import make_judgment, make_participation, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -132,3 +138,24 @@ def test_balances_take_one_query(study: Study) -> None:
     with CaptureQueriesContext(connection) as seen:
         assert len(balances_of(study)) == 2
     assert len(seen) == 1
+
+
+def test_the_list_for_prolific_has_those_who_can_be_paid_now(study: Study) -> None:
+    people = [work(study, turns) for turns in (3, 1, 2)]
+    for number, one in enumerate(people[:2]):
+        Participation.objects.filter(pk=one.pk).update(
+            recruiter="prolific", recruiter_id=f"60ffe5c837{number}"
+        )
+    unpaid = work(study, 1)
+    Participation.objects.filter(pk=unpaid.pk).update(recruiter="prolific", recruiter_id="60ffe5c8379")
+    work_accept(study=study, by=None, raters=[one.rater_id for one in people])
+    by = make_user(staff=True)
+    text = prolific_bonus_export(study=study, by=by, balances=balances_of(study))
+    assert set(text.splitlines()) == {"60ffe5c8370,0.75", "60ffe5c8371,0.25"}, (
+        "neither others nor unreviewed work"
+    )
+    payments_record(study=study, by=by, reference="1", amounts={people[0].rater_id: Decimal("0.75")})
+    assert prolific_bonus_export(study=study, by=by, balances=balances_of(study)) == "60ffe5c8371,0.25\n"
+    assert (
+        AuditEntry.objects.filter(action="people.exported", target="bonus payments for Prolific").count() == 2
+    )

@@ -97,16 +97,54 @@ def test_accuracy_against_gold_and_missing_as_wrong(path):
     assert found["groups"]["kind"]["hard"]["accuracy"]["value"] == pytest.approx(3 / 4)
     path.write_text(ROWS.replace("bob,q1,b,3,", "bob,q1,b,,"))
     assert run(path, "--gold", "right")["accuracy"]["ratings"]["n"] == 5
-    missing = run(path, "--gold", "right", "--missing-wrong", "--by", "kind")
+    missing = run(path, "--gold", "right", "--blanks", "wrong", "--ties", "wrong", "--by", "kind")
     assert (missing["accuracy"]["ratings"]["value"], missing["accuracy"]["ratings"]["n"]) == (0.5, 6)
     assert missing["groups"]["kind"]["hard"]["accuracy"]["n"] == 4
     # majority: q1 a ties (wrong), q1 b 3 (right), q2 b ties (wrong)
     assert missing["accuracy"]["labels"]["value"] == pytest.approx(1 / 3)
-    with pytest.raises(CommandError, match="--missing-wrong needs --gold"):
-        run(path, "--missing-wrong")
+    assert (missing["blanks"], missing["ties"]) == ("wrong", "wrong")
+    for option in ("blanks", "ties"):
+        with pytest.raises(CommandError, match=f"--{option} wrong needs --gold"):
+            run(path, f"--{option}", "wrong")
+    with pytest.raises(CommandError, match=r"--missing-wrong is now --blanks wrong .* and --ties wrong"):
+        run(path, "--gold", "right", "--missing-wrong")
     path.write_text(ROWS + "cleo,q1,a,1,easy,30,2\n")
     with pytest.raises(CommandError, match="'q1 · a' has '1' in an earlier line"):
         run(path, "--gold", "right")
+
+
+def test_blanks_and_ties_count_as_wrong_separately(path):
+    """Gold: q1 a 1 (1 and 2 tie), q1 b 3 (3, 3), q2 b 2 (both blank). ``n`` is the number of units with a label."""
+    path.write_text(ROWS.replace("ann,q2,b,1,", "ann,q2,b,,").replace("bob,q2,b,2,", "bob,q2,b,,"))
+
+    def labels(*options):
+        found = run(path, "--gold", "right", "--aggregate", "majority", *options)["accuracy"]["labels"]
+        return found["value"], found["n"], found["left_out"].get("without a label")
+
+    assert labels() == (1.0, 1, 1)
+    assert labels("--blanks", "wrong") == (0.5, 2, 1)
+    assert labels("--ties", "wrong") == (0.5, 2, None)
+    assert labels("--blanks", "wrong", "--ties", "wrong") == (pytest.approx(1 / 3), 3, None)
+
+
+def test_a_group_that_left_everything_blank_is_wrong(path):
+    path.write_text(ROWS + "cleo,q1,a,,easy,55,1\n")
+    assert "55" not in run(path, "--gold", "right", "--by", "age")["groups"]["age"]
+    group = run(path, "--gold", "right", "--by", "age", "--blanks", "wrong")["groups"]["age"]["55"]
+    assert (group["ratings"], group["accuracy"]["value"], group["accuracy"]["n"]) == (0, 0.0, 1)
+    assert group["percent_agreement"]["value"] is None
+
+
+def test_one_raters_labels_cannot_tie(path):
+    """Bob has 2 for q1 a (gold 1) and 3 for q1 b (gold 3), and left q2 b blank."""
+    path.write_text(ROWS.replace("bob,q2,b,2,", "bob,q2,b,,"))
+    for options, expected in [
+        ((), (0.5, 2)),
+        (("--ties", "wrong"), (0.5, 2)),
+        (("--blanks", "wrong"), (pytest.approx(1 / 3), 3)),
+    ]:
+        found = run(path, "--gold", "right", "--aggregate", "single:bob", *options)["accuracy"]["labels"]
+        assert (found["value"], found["n"]) == expected
 
 
 def test_labels_left_out_leave_gold_where_it_was(path):

@@ -67,6 +67,20 @@ def test_no_f_interval_of_the_first_form_if_the_same_raters_rated_all_units():
         assert {name for name in whole if name.endswith("_f") and np.isnan(whole[name].low)} == missing
 
 
+def test_intervals_are_not_computed_where_none_are_asked(monkeypatch):
+    """They take 60,000 draws a table, and a report by groups has many tables."""
+    table = ratings_of(np.array(SHROUT_FLEISS, dtype=float), level="interval")
+    asked = summarize(table, rng=np.random.default_rng(0), replicates=40).everyone.further
+    assert asked["icc_2_1_f"].low < asked["icc_2_1_f"].value < asked["icc_2_1_f"].high
+    for name in ("_f_intervals", "variance_of_one_more"):
+        monkeypatch.setattr(f"evaluation.agreement.icc.{name}", lambda *_: pytest.fail("was computed"))
+    further = summarize(table, rng=np.random.default_rng(0), replicates=0).everyone.further
+    assert further["icc_2_1"].value == asked["icc_2_1"].value
+    assert "icc_2_1_f" not in further
+    found = intraclass_correlation(table, normal=False)
+    assert {one.interval for one in found.forms.values()} == {"none asked for"}
+
+
 def test_no_f_interval_if_units_share_instances():
     """Units of one instance are alike, which F intervals don't know: they covered 82-91 % of such studies."""
     matrix = np.array(SHROUT_FLEISS, dtype=float)

@@ -233,15 +233,6 @@ def test_spellings_of_one_label_are_remarked_on_and_read_as_one_when_asked():
     assert (found.notes, found.blank) == ((), 1)
 
 
-def test_whole_numbers_that_pandas_wrote_with_a_fraction():
-    text = "who,what,says\na,1,3.0\nb,1,3\na,2,1.0\n"
-    assert read(text).ratings.labels == ("1", "3")
-    assert read(text, order=["1", "2", "3"], level="ordinal").ratings.labels == ("1", "2", "3")
-    mixed = read("who,what,says\na,1,3.0\nb,1,3\na,2,none\n")
-    assert mixed.ratings.labels == ("3", "3.0", "none")  # a version number, for all we know
-    assert "are one number; --recode" in mixed.notes[0]
-
-
 def test_units_of_one_name_in_two_forms_are_one():
     table = read("who,what,says\na,caf\u00e9,x\nb,cafe\u0301,x\n").ratings
     assert table.units == ("caf\u00e9",)
@@ -268,7 +259,7 @@ def test_correct_labels_that_nobody_gave_are_mentioned():
     assert found.ratings.labels == ("Yes", "no", "yes")
     assert found.notes == (
         "says: 'Yes' (1) and 'yes' (1) differ in case or form only; --fold-case reads them as one",
-        "right: nobody gave 'Yes'; as a correct label it counts as one of the labels, on which AC1 depends",
+        "right: nobody gave 'Yes'; as a correct label it counts as one of the labels, whose number AC1 and AC2 depend on",
     )
     assert read(RIGHT.format("no"), gold="right").notes == ()
     assert read(RIGHT.format("no"), gold="right", order=["no", "yes", "maybe"]).notes == ()

@@ -81,16 +81,20 @@ def test_a_changed_answer_is_found() -> None:
 def private_study() -> Study:
     """A participant with everything by which people are known, planted where researchers and participants can put it."""
     study = make_study(items=3, launched=True, completion_code="C0DE-SECRET", contact="pi.name@lab.example")
+    Study.objects.filter(pk=study.pk).update(
+        screened_out_code="C0DE-FAILED", nothing_left_code="C0DE-NOTHING", panel_study_ids="panel-study-7"
+    )
     user = make_user("wanda_1970", email="wanda@home.example", first_name="Wanda", last_name="Kowalski")
     participation = make_participation(study, user)
     Participation.objects.filter(pk=participation.pk).update(
         recruiter="prolific",
         recruiter_id="5f1c2b3a4d5e6f7a8b9c0d1e",
+        recruiter_session="subm-x91k",
         join_parameters={"PROLIFIC_PID": "5f1c2b3a4d5e6f7a8b9c0d1e", "age": "34"},
     )
     Rater.objects.filter(pk=participation.rater_id).update(attributes={"native": "pl"})
     for item in study.items.all():
-        words = "Ask me at wanda@home.example or +48 22 123 45 67, from 10.20.30.40. Wanda Kowalski (A2SUAM1J3GNN3B)"
+        words = "Ask me at wanda@home.example or +48 22 123 45 67, from 10.20.30.40. Wanda Kowalski (A2SUAM1J3GNN3B), subm-x91k"
         Judgment.objects.create(
             study=study, item=item, rater=participation.rater, source="web", snapshot=study.snapshot, seconds=12.5,
             place=item.places.get(number=1),
@@ -104,7 +108,7 @@ def private_study() -> Study:
 
 PLANTED = [
     "wanda", "Wanda", "Kowalski", "home.example", "5f1c2b3a4d5e6f7a8b9c0d1e", "123 45 67", "10.20.30.40", "A2SUAM1J3GNN3B",
-    "private message", "C0DE-SECRET", "lab.example", "771177",
+    "private message", "subm-x91k", "C0DE-", "panel-study-7", "lab.example", "771177",
 ]  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_refusals_and_ties_count_as_chosen_and_the_report_says_how():
     assert "Follow-ups that the system refused are left out of precision." in said
     cell, said = micro(ties="wrong")
     assert (cell["value"], cell["n"]) == (0.25, 4)
-    assert "Follow-ups on which raters tie are counted as wrong predictions." in said
+    assert "Units on which raters tie are counted as wrong." in said
 
 
 def test_a_simulator_is_shown_beside_people():

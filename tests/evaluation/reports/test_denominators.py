@@ -3,6 +3,8 @@ alone."""
 
 import pytest
 
+from evaluation.core.estimate import Estimate
+from evaluation.reports.content import Cell, Table, TableColumn, TableRow
 from evaluation.reports.denominators import Basis, denominator_notes
 from evaluation.reports.exports import export
 from evaluation.reports.pages import page_of
@@ -21,6 +23,20 @@ def test_sizes_by_column_by_row_or_value_by_value():
     assert denominator_notes(mixed) == ["n: a, P 4; b, P 5; a, S 6; b, S 5."]
     assert denominator_notes([Basis(str(n), "P", n) for n in range(1, 60)]) == ["n is from 1 to 59."]
     assert denominator_notes([Basis("a", "P", 0)]) == []
+
+
+def test_sizes_that_a_column_shows_are_not_repeated():
+    def table(*sizes: tuple[int, int]) -> dict:
+        rows = [
+            TableRow([str(n)], [Cell.of(Estimate(0.5, n=n, left_out={"tie": 1})), Cell.count(shown)])
+            for n, shown in sizes
+        ]
+        columns = [TableColumn("P", "all"), TableColumn("Units", "all")]
+        return Table(id="t", title="T", head=["Row"], columns=columns, rows=rows).to_json()
+
+    assert table((4, 4), (5, 5))["denominators"] == ["Left out of every value: 1 tie."]
+    assert table((4, 4), (5, 6))["denominators"] == ["n: 4 4; 5 5.", "Left out of every value: 1 tie."]
+    assert table((4, 4))["denominators"][0] == "n = 4 for every value."
 
 
 def test_each_format_gives_the_denominators_and_what_was_left_out():

@@ -197,7 +197,15 @@ def test_latex_tables_fit():
 
 @pytest.mark.skipif(not tex.INSTALLED, reason="needs pdflatex (Debian: texlive-latex-extra)")
 @pytest.mark.parametrize(
-    "content", [document(CHARACTERS), wide_table(14, 3), wide_table(3, 60), wide_table(14, 60)]
+    "content",
+    [
+        document(CHARACTERS),
+        document("[1pt] بوب"),
+        document("* [x]"),
+        wide_table(14, 3),
+        wide_table(3, 60),
+        wide_table(14, 60),
+    ],
 )
 def test_latex_compiles_without_a_warning_about_characters_or_width(content):
     assert tex.tex_problems(export(content, {}, "latex")) == []
@@ -239,6 +247,23 @@ def test_the_html_file_loads_and_runs_nothing(text):
 def test_text_has_no_control_characters(text):
     found = export(document(text), {}, "text")
     assert all(ch == "\n" or ch.isprintable() for ch in found)
+
+
+def test_line_breaks_in_texts_do_not_break_lines():
+    """A label of an imported file can have any."""
+    content = document("first\nsecond \u2028third")
+    assert content["warnings"]
+    plain = export(content, {}, "text")
+    assert "first second  third" in plain
+    assert not [line for line in plain.splitlines() if line.strip().startswith(("second", "third"))]
+    latex = export(content, {}, "latex")
+    assert all(line.startswith("%") for line in latex.split("\\begin")[0].splitlines() if line.strip())
+
+
+def test_latex_has_warnings_and_notes_of_sections_in_comments():
+    found = export(document("plain"), {}, "latex")
+    assert "% WARNING: plain" in found
+    assert "% plain: plain" in found
 
 
 def test_an_unknown_format_is_an_error():

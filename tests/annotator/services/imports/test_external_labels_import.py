@@ -117,7 +117,7 @@ def test_correct_labels_that_nobody_gave_are_mentioned(elsewhere: Study) -> None
     result = put(elsewhere, text, JudgmentColumns("q", (ValueColumn("v", gold="right"),), "r"))
     assert result.notes == [
         "v: 'Yes' (2) and 'yes' (1) differ in case or form only; --fold-case reads them as one",
-        "v: nobody gave 'Yes'; as a correct label it counts as one of the labels, on which AC1 depends",
+        "v: nobody gave 'Yes'; as a correct label it counts as one of the labels, whose number AC1 and AC2 depend on",
     ]
 
 
@@ -279,6 +279,59 @@ def test_whole_numbers_written_by_pandas_lose_their_fraction(elsewhere: Study) -
     columns = JudgmentColumns("u", (ValueColumn("v", labels=("1", "2", "3"), level="ordinal"),), "r")
     put(elsewhere, "u,r,v\n1,a,3.0\n1,b,3\n2,a,1.0\n", columns)
     assert [response["v"] for _, _, response in ratings(elsewhere)] == ["3", "3", "1"]
+
+
+def test_many_numbers_lose_their_fraction_too(elsewhere: Study) -> None:
+    """With more labels than are declared, 3.0 and 3 are one label just as with few."""
+    rows = "".join(f"{n},a,{n}.0,{n}\n{n},b,{n},{n}\n" for n in range(300))
+    columns = JudgmentColumns("u", (ValueColumn("v", gold="right"),), "r")
+    result = put(elsewhere, f"u,r,v,right\n{rows}", columns)
+    assert (result.variables[0]["labels"], result.notes) == ([], [])
+    assert [response["v"] for _, _, response in ratings(elsewhere)] == [
+        str(n) for n in range(300) for _ in "ab"
+    ]
+
+
+def test_labels_are_counted_after_their_spellings_are_merged(elsewhere: Study) -> None:
+    rows = "".join(f"{n},a,{n}.0\n{n},b,{n}\n" for n in range(150))
+    put(elsewhere, f"u,r,v\n{rows}", JudgmentColumns("u", (ValueColumn("v"),), "r"))
+    assert variable_of(elsewhere)["labels"] == [str(n) for n in range(150)]
+
+
+def test_many_labels_are_folded_and_get_remarks(elsewhere: Study) -> None:
+    rows = "".join(f"{n},a,Word {n}\n{n},b,word {n}\n" for n in range(250)) + "0,c,NA\n"
+    columns = JudgmentColumns("u", (ValueColumn("v"),), "r")
+    result = put(elsewhere, f"u,r,v\n{rows}", columns, dry_run=True)
+    assert result.notes[0].startswith("v: 'Word 0' (1) and 'word 0' (1) differ in case or form only")
+    assert result.notes[-2:] == [
+        "v: 240 more groups of labels differ in case or form only",
+        "v: 'NA' (1) is kept as a label; --missing NA reads it as no answer",
+    ]
+    put(elsewhere, f"u,r,v\n{rows}", replace(columns, fold_case=True))
+    assert len({response["v"] for _, _, response in ratings(elsewhere)}) == 251
+
+
+def test_equal_numbers_are_one_step_of_an_ordinal_scale(elsewhere: Study) -> None:
+    text = "u,r,v\n1,a,2.50\n1,b,2.5\n2,a,10\n2,b,1e1\n"
+    put(elsewhere, text, JudgmentColumns("u", (ValueColumn("v", level="ordinal"),), "r"))
+    assert variable_of(elsewhere)["labels"] == ["2.5", "10"]
+
+
+def test_an_ordinal_scale_with_too_many_labels_is_refused(elsewhere: Study) -> None:
+    rows = "".join(f"{n},a,{n}\n" for n in range(201))
+    columns = JudgmentColumns("u", (ValueColumn("v", level="ordinal"),), "r")
+    assert refused(elsewhere, f"u,r,v\n{rows}", columns) == [
+        "j.csv: v: 201 different labels; an ordinal variable has at most 200. Import numbers at interval or ratio level, or"
+        " read several labels as one with --recode"
+    ]
+
+
+def test_identifiers_of_many_digits_stay_apart(elsewhere: Study) -> None:
+    """As floating-point numbers these two are equal."""
+    text = "u,r,v\n1,a,9007199254740993\n1,b,9007199254740992.0\n2,a,9007199254740992\n"
+    columns = JudgmentColumns("u", (ValueColumn("v"),), "r")
+    result = put(elsewhere, text, columns)
+    assert (variable_of(elsewhere)["labels"], result.notes) == (["9007199254740992", "9007199254740993"], [])
 
 
 def test_spellings_of_one_label_are_reported_and_merged_on_request(

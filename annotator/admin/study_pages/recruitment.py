@@ -1,0 +1,45 @@
+"""What to enter at a study's recruitment panel, and what the panel has told us."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from annotator.admin.study_pages.frame import EDITOR, VIEWER, render, study_page
+from annotator.core.service_errors import errors_add
+from annotator.forms.study_pages import WebhookSecretForm
+from annotator.models import Study
+from annotator.recruitment.prolific import PARAMETERS
+from annotator.selectors.panel import panel_summary, recent_events
+from annotator.selectors.study import study_get_for
+from annotator.selectors.user import user_of
+from annotator.services.panel_events import panel_secret_set
+
+
+@study_page(VIEWER, methods=("GET", "HEAD", "POST"), people="recruitment")
+def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
+    """The link for the panel, its webhooks and their secret, and the state of studies and submissions there."""
+    form = WebhookSecretForm(request.POST or None)
+    if request.method == "POST":
+        study_get_for(user=request.user, pk=study.pk, role=EDITOR)
+        if form.is_valid():
+            try:
+                panel_secret_set(study=study, by=user_of(request), secret=form.cleaned_data["secret"])
+            except ValidationError as error:
+                errors_add(form, error)
+            else:
+                set_now = bool(form.cleaned_data["secret"])
+                messages.success(
+                    request, "Secret saved." if set_now else "Secret removed. Webhooks are refused now."
+                )
+                return redirect("admin:study_recruitment", study.pk)
+    link = request.build_absolute_uri(reverse("annotator:invitation", args=[study.join_token]))
+    webhooks = request.build_absolute_uri(reverse("annotator:prolific_webhook", args=[study.join_token]))
+    return render(
+        request, study, "recruitment", tab="settings", title=f"Recruitment of {study.title}", form=form,
+        link=f"{link}?{PARAMETERS}" if study.panel else link, webhooks=webhooks, summary=panel_summary(study),
+        events=recent_events(study), status=400 if form.errors else 200,
+    )  # fmt: skip

@@ -1,0 +1,151 @@
+"""What a panel's webhooks change: a submission that was returned or timed out frees its places at once."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from annotator.core.sealed import Unreadable, resealed, seal, unseal
+from annotator.models import PANEL_ENDED, AuditAction, PanelEvent, PanelLink, Participation, Study, User
+from annotator.recruitment.prolific import NAME, STUDY_CHANGED, SUBMISSION_CHANGED, Webhook, status_rank
+from annotator.selectors.panel import panel_studies
+from annotator.services.assignment import participation_release
+from annotator.services.audit import audit_write
+
+log = logging.getLogger(__name__)
+
+PURPOSE = "panel webhooks"
+#: How long an event is kept that isn't about anybody in the study: somebody may join right after it.
+UNKNOWN_KEPT = timedelta(days=30)
+Outcome = PanelEvent.Outcome
+
+
+@transaction.atomic
+def panel_secret_set(*, study: Study, by: User | None, secret: str) -> Study:
+    """Store the secret that signs the panel's webhooks, encrypted; an empty one stops accepting them. Raises
+    ``ValidationError``."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    secret = secret.strip()
+    if secret and not (16 <= len(secret) <= 500 and secret.isascii() and secret.isprintable()):
+        raise ValidationError({"secret": "Expected the whole secret, as Prolific's API returned it."})
+    before, study.panel_secret_sealed = (
+        bool(study.panel_secret_sealed),
+        seal(secret, purpose=PURPOSE) if secret else "",
+    )
+    study.save(update_fields=["panel_secret_sealed"])
+    audit_write(
+        action=AuditAction.STUDY_CHANGED, study=study, by=by, before={"webhooks accepted": before},
+        after={"webhooks accepted": bool(secret)},
+    )  # fmt: skip
+    return study
+
+
+def panel_secret(study: Study) -> str:
+    """The secret of a study's webhooks; empty if none is set, or if no secret key can read it."""
+    if not study.panel_secret_sealed:
+        return ""
+    try:
+        return unseal(study.panel_secret_sealed, purpose=PURPOSE)
+    except Unreadable as error:
+        log.error("the webhook secret of %s can't be read: %s", study.slug, error)
+        return ""
+
+
+@transaction.atomic
+def panel_secrets_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
+    """Encrypt every webhook secret with the newest ``SECRET_KEY``; returns how many were changed, and the studies whose
+    secret no key can decrypt."""
+    changed, unreadable = 0, []
+    for study in Study.objects.select_for_update().exclude(panel_secret_sealed="").order_by("pk"):
+        try:
+            sealed = resealed(study.panel_secret_sealed, purpose=PURPOSE)
+        except Unreadable:
+            unreadable.append(study.slug)
+            continue
+        if sealed != study.panel_secret_sealed:
+            changed += 1
+            if not dry_run:
+                Study.objects.filter(pk=study.pk).update(panel_secret_sealed=sealed)
+    return changed, unreadable
+
+
+def submission_digest(submission: str) -> str:
+    """What an event keeps of a submission's id: enough to recognise it, too little to look it up at the panel."""
+    return salted_hmac("annotator.panel_submission", submission, algorithm="sha256").hexdigest()
+
+
+@transaction.atomic
+def panel_event_receive(*, study: Study, event: Webhook) -> PanelEvent | None:
+    """Process a verified webhook once, also if it arrives twice at the same moment; None for a repetition.
+
+    Events may arrive in any order: one that happened before the latest known one changes nothing.
+    """
+    about_person = event.kind == SUBMISSION_CHANGED
+    subject = submission_digest(event.subject) if about_person else event.subject
+    row = PanelEvent(
+        study=study, event_id=event.event_id, signature_digest=event.signature_digest, kind=event.kind, subject=subject,
+        status=event.status, at=event.at, outcome=Outcome.UNKNOWN,
+    )  # fmt: skip
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        return None
+    if about_person:
+        row.participation = _participation(study, event)
+        if row.participation is not None:
+            row.outcome = event_apply(participation=row.participation, status=event.status, at=event.at)
+    elif event.kind == STUDY_CHANGED and event.subject in panel_studies(study):
+        row.outcome = Outcome.APPLIED
+    row.save(update_fields=["participation", "outcome"])
+    return row
+
+
+def _participation(study: Study, event: Webhook) -> Participation | None:
+    """The participation with this submission, locked; None if there is none, or if its participant is another one."""
+    found = (
+        Participation.objects.select_for_update(of=("self",))
+        .filter(study=study, recruiter=NAME, recruiter_session=event.subject)
+        .exclude(recruiter_session="")
+        .first()
+    )
+    if found is not None and event.person not in ("", found.recruiter_id):
+        log.warning("a webhook of %s names another participant than the one of its submission", study.slug)
+        return None
+    return found
+
+
+def event_apply(*, participation: Participation, status: str, at: datetime) -> str:
+    """Apply a submission's new status to its participation, which the caller has locked; returns the outcome.
+
+    A submission that has ended (returned, timed out, rejected) releases the person's open tasks, and they leave the
+    study. If they had finished, this is only noted. If the submission goes on after all, so do they.
+    """
+    latest = participation.panel_status_at
+    if latest is not None and (at, status_rank(status)) < (latest, status_rank(participation.panel_status)):
+        return Outcome.OLDER
+    had_ended = participation.panel_ended
+    finished = participation.finished_at is not None and participation.state == Participation.State.ACTIVE
+    participation.panel_status, participation.panel_status_at = status, at
+    if status in PANEL_ENDED and participation.state == Participation.State.ACTIVE and not finished:
+        participation_release(participation=participation, reason=f"submission {status.lower()}")
+        participation.state, participation.finished_at = Participation.State.LEFT, timezone.now()
+    elif status not in PANEL_ENDED and had_ended and participation.state == Participation.State.LEFT:
+        participation.state, participation.finished_at = Participation.State.ACTIVE, None
+    participation.save(update_fields=["panel_status", "panel_status_at", "state", "finished_at"])
+    return Outcome.NOTED if status in PANEL_ENDED and finished else Outcome.APPLIED
+
+
+def panel_sweep() -> int:
+    """Delete links that have expired, and old events about nobody in their study; returns how many."""
+    now = timezone.now()
+    links, _ = PanelLink.objects.filter(expires_at__lt=now - timedelta(days=1)).delete()
+    events, _ = PanelEvent.objects.filter(
+        participation=None, outcome=Outcome.UNKNOWN, received_at__lt=now - UNKNOWN_KEPT
+    ).delete()
+    return links + events
