@@ -7,10 +7,12 @@ and ``REDIS_URL`` select other servers; xdist's workers inherit those of the con
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -72,6 +74,21 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: object) -> None:
     (``use_own_redis_and_files``): a Celery worker waited at one for what the test had sent to the other.
     """
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from tests.groups import Groups  # here, because sessions in one process work without xdist
+
+    return Groups(config, log)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What has been imported stays until the end: the garbage collector needn't look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

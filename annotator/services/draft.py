@@ -16,26 +16,28 @@ from annotator.services.assignment_lock import assignment_lock
 
 def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, draft: JSON) -> int:
     """Save an unfinished answer; ``version`` is the one that it is based on. Returns the new version. A newer draft
-    from another tab isn't overwritten: the ``DraftConflict`` contains it.
+    from another tab isn't overwritten: the ``DraftConflict`` contains it. If it has the same answers, nothing changes
+    and its version is returned: a page that is left sends its draft once more, which may arrive twice.
     """
     with transaction.atomic():
         assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
         if assignment.state == Assignment.State.SUBMITTED or assignment.stage != stage:
             raise DraftConflict(gettext("This step already has an answer."), closed=True)
-        if assignment.draft_version != version:
-            raise DraftConflict(
-                gettext("This task was changed in another tab."),
-                version=assignment.draft_version,
-                draft=assignment.draft,
-            )
         kind = hit_type_get(assignment.participation.study.hit_type)
         asked = {
             field.name
             for field in kind.stages(assignment.item.payload, assignment.presentation)[stage].fields
         }
-        assignment.draft = {
-            name: value for name, value in draft.items() if name in asked and _keepable(value)
-        }
+        kept = {name: value for name, value in draft.items() if name in asked and _keepable(value)}
+        if assignment.draft_version != version:
+            if kept == assignment.draft:
+                return assignment.draft_version
+            raise DraftConflict(
+                gettext("This task was changed in another tab."),
+                version=assignment.draft_version,
+                draft=assignment.draft,
+            )
+        assignment.draft = kept
         assignment.draft_version += 1
         assignment.save(update_fields=["draft", "draft_version"])
         return assignment.draft_version

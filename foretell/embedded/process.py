@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -123,13 +124,28 @@ def _signal(process: psutil.Process, sig: signal.Signals) -> None:
         process.send_signal(sig)
 
 
+def server_ports() -> range:
+    """Ports that the kernel doesn't give to connections by itself."""
+    try:
+        first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        first = 32_768
+    return range(20_000, max(20_000, min(first, 32_768)))
+
+
 def free_port(preferred: int | None = None) -> int:
-    """``preferred`` if nothing listens there on 127.0.0.1, otherwise any free port."""
-    for port in [preferred, 0] if preferred else [0]:
+    """``preferred`` if nothing listens there on 127.0.0.1, otherwise any free port.
+
+    A connection of another process doesn't take that port before the server starts: see ``server_ports``.
+    """
+    ports = server_ports()
+    # Not from ``random``: processes with the same seed would take the same port.
+    others = random.SystemRandom().sample(ports, min(20, len(ports)))
+    for port in [*([preferred] if preferred else []), *others, 0]:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                probe.bind(("127.0.0.1", port or 0))
+                probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
             return int(probe.getsockname()[1])

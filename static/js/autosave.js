@@ -139,10 +139,12 @@
     form.querySelector(":checked, input, textarea")?.focus();
   });
 
-  /* Save unsaved changes when the page is closed. */
+  /* Save unsaved changes when the page is closed. They are also kept on this device, because a page that is opened at once,
+     such as after a reload, may be made before the server has them. */
   addEventListener("pagehide", () => {
     const form = foretell.form();
     if (form?.foretellDirty && form.dataset.draftUrl && !form.foretellConflict && !form.hasAttribute("data-sending")) {
+      foretell.keep.set(key(form), { version: form.elements.draft_version.value, answers: answers(form) });
       foretell.post(form.dataset.draftUrl, body(form), { keepalive: true }).catch(() => {});
     }
   });

@@ -74,6 +74,15 @@ def until_sent(page: Page) -> None:
     until(page, "!Object.keys(localStorage).some(name => name.startsWith('foretell.outbox'))")
 
 
+def soon(condition: Callable[[], Any], page: Page) -> None:
+    """Wait for something outside of the page by polling, so that the browser continues meanwhile."""
+    for _ in range(2400):
+        if condition():
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError("after 120 s it is still not so")
+
+
 def until(page: Page, condition: str) -> None:
     for _ in range(2400):
         with suppress(PlaywrightError):  # the page may be on its way to the next one
@@ -81,6 +90,13 @@ def until(page: Page, condition: str) -> None:
                 return
         page.wait_for_timeout(50)
     raise AssertionError(f"after 120 s it is still not so: {condition}")
+
+
+def worker_ready(page: Page) -> None:
+    """Wait for the page's service worker. Its promise ``ready`` would be waited for without end."""
+    until(
+        page, "navigator.serviceWorker.getRegistration().then(found => found?.active?.state === 'activated')"
+    )
 
 
 def chosen(page: Page) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from playwright.sync_api import Page
 
@@ -119,5 +120,10 @@ def faint_controls(page: Page) -> list[str]:
 
 def darken(page: Page) -> None:
     """Switch the device to dark, which pages follow without being loaded again."""
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    switch(page, "dark")
+
+
+def switch(page: Page, scheme: Literal["light", "dark"]) -> None:
+    """Switch the device to light or dark, and wait until scripts and colours have followed."""
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.evaluate(SETTLED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -14,6 +15,7 @@ from tests.e2e.fake_server import (
     html,
     open_task,
     reply,
+    soon,
 )
 
 pytestmark = pytest.mark.browser
@@ -54,6 +56,7 @@ def test_two_presses_send_one_answer(
         page.keyboard.press("Enter")
     expect(page.locator("[data-words]")).to_have_text("Submitting…")
     page.locator("[data-send]").click()
+    soon(lambda: waiting, page)
     html(BEFORE)(waiting[0])
     expect(page.get_by_text("Stonehenge")).to_be_visible()
     assert len(server.of("submit")) == 1
@@ -73,7 +76,11 @@ def test_the_last_minutes_are_shown_and_can_be_extended(style: str, page: Page, 
 
 
 def test_undo_disappears_after_its_time(style: str, lone_page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    lone_page.clock.install()
+    began = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    lone_page.clock.install(time=began)
+    lone_page.clock.pause_at(
+        began + timedelta(seconds=1)
+    )  # or a busy machine takes longer than the time for undo
     open_task(style, lone_page, monkeypatch, saved=True, undo_url="/fake/undo")
     assert lone_page.get_by_role("button", name="Undo").is_visible()
     lone_page.clock.fast_forward(10_500)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.e2e.conftest import SharedContext
+from tests.e2e.fake_server import worker_ready
 
 pytestmark = pytest.mark.browser
 #: What a page finds of earlier visitors.
@@ -40,7 +41,8 @@ def test_a_script_error_is_noticed(page: Page) -> None:
 
 def test_a_refusal_by_the_content_policy_is_noticed(page: Page) -> None:
     policy = "<meta http-equiv=Content-Security-Policy content=\"default-src 'self'\">"
-    page.set_content(f"{policy}<script>document.title = 'ran'</script><p>text</p>")
+    with page.expect_console_message(lambda message: "Content Security Policy" in message.text):
+        page.set_content(f"{policy}<script>document.title = 'ran'</script><p>text</p>")
     assert page.title() != "ran"
     assert "Content Security Policy" in page.faults[0]  # type: ignore[attr-defined]
     page.faults.clear()  # type: ignore[attr-defined]
@@ -52,7 +54,7 @@ def test_a_visitor_finds_nothing_of_the_one_before(style: str, laptops: SharedCo
     page.context.route("**/screen/task/", lambda route: route.continue_())
     page.goto(style + "task/")
     page.evaluate("navigator.serviceWorker.register(document.querySelector('meta[name=worker]').content)")
-    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    worker_ready(page)
     page.evaluate("document.cookie = 'theme=dark'; localStorage.a = sessionStorage.a = 1")
     page.evaluate("caches.open('a').then(cache => cache.put('/a', new Response('a')))")
     page.evaluate("new Promise(done => { indexedDB.open('a').onsuccess = done }).then(() => true)")

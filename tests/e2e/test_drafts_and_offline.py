@@ -15,6 +15,7 @@ from tests.e2e.fake_server import (
     reply,
     until,
     until_sent,
+    worker_ready,
 )
 
 pytestmark = pytest.mark.browser
@@ -225,6 +226,17 @@ def test_a_draft_made_offline_is_restored_on_reload(
     assert chosen(page) == ["helpful=yes", "answer=no"]
 
 
+def test_a_reload_before_the_server_has_the_draft_keeps_the_answer(
+    style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Route] = []
+    server.replies = {"draft": waiting.append}
+    open_task(style, page, monkeypatch)
+    page.keyboard.press("4")
+    page.reload()
+    assert chosen(page) == ["helpful=yes", "answer=no"]
+
+
 def test_a_reload_without_a_connection_says_so(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,7 +245,7 @@ def test_a_reload_without_a_connection_says_so(
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Stonehenge")).to_be_visible()
-    assert page.evaluate("navigator.serviceWorker.ready.then(found => Boolean(found.active))")
+    worker_ready(page)
     page.reload()
     page.context.set_offline(True)
     page.reload()
@@ -259,7 +271,7 @@ def test_a_reload_without_a_connection_before_the_first_answer_says_so(
     style: str, page: Page, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_task(style, page, monkeypatch)
-    assert page.evaluate("navigator.serviceWorker.ready.then(found => Boolean(found.active))")
+    worker_ready(page)
     page.context.set_offline(True)
     page.reload()
     expect(page.get_by_role("heading", name="You're offline")).to_be_visible()

@@ -20,8 +20,8 @@ from tests.e2e.conftest import LAPTOP, visitor
 from tests.e2e.page_checks import darken, faint_controls, outline_faults, text_faults
 from tests.e2e.world import World, addresses, every_name, world_make
 
-# In one process, so that the world is made once; xdist begins with the largest group.
-pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.xdist_group("every page")]
+# In one process, so that the world is made once: see tests/groups.py.
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 #: Headers that aren't of the page but of how it was sent.
 OF_TRANSFER = {"content-encoding", "content-length", "transfer-encoding", "connection", "set-cookie"}
 

@@ -136,8 +136,12 @@ def test_instructions_open_beside_the_task_and_remember_the_place(style: str, pa
         assert box
         assert box["x"] + box["width"] <= covered["x"]
     body = page.locator("[data-drawer-body]")
-    body.evaluate("e => e.scrollTop = 200")
-    until(page, "Object.keys(sessionStorage).some((name) => sessionStorage.getItem(name) === '200')")
+    # Again and again, because the place is restored a moment after the text has been loaded.
+    scrolled = "document.querySelector('[data-drawer-body]').scrollTop = 200"
+    until(
+        page,
+        f"{scrolled}, Object.keys(sessionStorage).some((name) => sessionStorage.getItem(name) === '200')",
+    )
     page.keyboard.press("Escape")
     assert not drawer.is_visible()
     page.keyboard.press("i")

@@ -10,6 +10,7 @@ from annotator.models import Judgment, Study
 from annotator.services.account import account_language_set
 from tests.annotator.demo_studies import demo_study
 from tests.e2e import keyboard
+from tests.e2e.fake_server import worker_ready
 from tests.factories import EASY, make_participation, make_study, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -78,7 +79,7 @@ def test_exam_answers_are_kept_until_they_are_submitted(page: Page, live_server:
 def test_the_pages_for_a_lost_connection_follow_the_language(page: Page, live_server: LiveServer) -> None:
     """Chosen in the menu, and that of the account of whoever logs in next on this device."""
     begin(page, live_server.url, make_study(items=2, launched=True))
-    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    worker_ready(page)
     page.reload()
     worker = controller(page)
     assert worker == f"{live_server.url}/worker.js"

@@ -16,7 +16,7 @@ from tests.e2e.commands import PASSWORD, manage
 from tests.e2e.conftest import LAPTOP, visitor
 from tests.installation import Installation
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("supervisor")]
+pytestmark = pytest.mark.browser
 QUESTIONS = ("Can owls fly?", "Can ducks swim?", "Can bats see?")
 #: What a viewer may send: a copy of the study for themselves, exports and log-out.
 VIEWERS_FORMS = ("/duplicate/", "/exports/", "/logout/")

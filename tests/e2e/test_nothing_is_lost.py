@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -23,6 +22,7 @@ from annotator.services.rehearsal.fill import right_answers
 from tests.annotator.demo_studies import demo_study
 from tests.bot import practice_stages
 from tests.e2e import keyboard
+from tests.e2e.fake_server import soon
 from tests.e2e.tasks import begin, choose
 from tests.factories import EASY, make_participation, make_study, make_user
 
@@ -36,15 +36,6 @@ def study(db: None) -> Study:
 
 def task_of(page: Page) -> int:
     return int(page.locator("form[data-task]").get_attribute("data-task") or 0)
-
-
-def soon(condition: Callable[[], Any], page: Page) -> None:
-    """Wait for something in the database by polling, so that the browser continues meanwhile."""
-    for _ in range(2400):
-        if condition():
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("after 120 s it is still not so")
 
 
 @pytest.mark.parametrize("lease", ["still mine", "over"])

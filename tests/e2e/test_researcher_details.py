@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from django.conf import settings
@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from annotator.models import FollowUp, Membership, Message, Study, User
 from annotator.services.message import message_send
 from annotator.services.study import study_launch
-from tests.e2e.page_checks import faint_controls
+from tests.e2e.page_checks import faint_controls, switch
 from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -48,8 +48,9 @@ def test_the_answer_to_a_message_has_a_border_and_is_shown_with_its_question(
     page.goto(f"{live_server.url}/admin/annotator/message/{asked.pk}/change/")
     box = page.locator("textarea[name=answer]")
     backgrounds = set()
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        switch(page, scheme)
         backgrounds.add(box.evaluate("box => getComputedStyle(box).backgroundColor"))
         assert faint_controls(page) == [], scheme
     assert len(backgrounds) == 2, "the page has a dark theme"

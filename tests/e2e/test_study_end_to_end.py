@@ -15,7 +15,7 @@ from tests.e2e.commands import PASSWORD, manage
 from tests.e2e.conftest import visitor
 from tests.installation import Installation
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("supervisor")]
+pytestmark = pytest.mark.browser
 STARTERS = ("Can owls fly?", "Can ducks swim?", "Can bats see?")
 
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 from foretell import env
 from tests.e2e.axe import violations
+from tests.e2e.fake_server import worker_ready
 from tests.e2e.style_server import served
 
 pytestmark = pytest.mark.browser
@@ -78,7 +79,7 @@ def test_a_page_that_cannot_be_opened_says_why_and_opens_later(page: Page, proxy
     proxy.status = 0
     task = f"{proxy.address}/style/screen/task/"
     page.goto(task)
-    assert page.evaluate("navigator.serviceWorker.ready.then(found => Boolean(found.active))")
+    worker_ready(page)
     page.reload()
     proxy.status = status
     page.goto(task)

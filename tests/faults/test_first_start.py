@@ -11,7 +11,7 @@ import pytest
 from tests.installation import Installation
 from tests.processes import wait_until
 
-pytestmark = [pytest.mark.fault, pytest.mark.xdist_group("supervisor")]
+pytestmark = pytest.mark.fault
 
 
 def test_the_demo_is_loaded_behind_the_first_page(tmp_path: Path) -> None:

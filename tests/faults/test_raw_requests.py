@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import urllib.request
+from contextlib import suppress
 
 import pytest
 
@@ -61,12 +62,12 @@ def replies(port: int, sent: bytes) -> list[int]:
     """The statuses of all replies on one connection."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
-        try:
+        # The server may reply and close before it has read everything. Its reply can then still be received.
+        with suppress(ConnectionResetError, BrokenPipeError):
             connection.sendall(sent)
+        with suppress(ConnectionResetError):
             while part := connection.recv(65536):
                 received += part
-        except (ConnectionResetError, BrokenPipeError):
-            pass  # the server had replied before it read everything
     return [int(line.split()[1]) for line in received.split(b"\r\n") if line.startswith(b"HTTP/1.")]
 
 

@@ -17,7 +17,7 @@ from foretell.embedded import EmbeddedServers
 from tests.installation import Installation
 from tests.processes import wait_until
 
-pytestmark = [pytest.mark.fault, pytest.mark.xdist_group("supervisor")]
+pytestmark = pytest.mark.fault
 
 
 @pytest.fixture(scope="module")

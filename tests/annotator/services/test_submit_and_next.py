@@ -308,6 +308,13 @@ def test_two_tabs_cannot_overwrite_each_others_drafts():
     assert assignment.draft == {"helpful": "yes"}
 
 
+def test_a_draft_that_arrives_twice_is_no_conflict():
+    person = make_participation(make_study(items=1, launched=True))
+    where = {"user_id": person.rater.user_id, "assignment_pk": take(person).pk, "stage": 0}
+    draft = {"helpful": "yes", "score": "not asked"}
+    assert [draft_save(**where, version=0, draft=draft) for _ in range(2)] == [1, 1]
+
+
 def test_a_simulators_judgment_is_stored_once_in_the_same_form():
     study = make_study(items=1, launched=True)
     rater = make_rater("gpt", kind="simulator", source="simulator")
