@@ -45,7 +45,8 @@ def span(elapsed: timedelta | None) -> str:
     """
     if elapsed is None:
         return ""
-    left, parts = max(int(elapsed.total_seconds()), 0), []
+    left = max(int(elapsed.total_seconds()), 0)
+    parts: list[str] = []
     for unit, length in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
         count, left = divmod(left, length)
         if count or (unit == "s" and not parts):

@@ -241,7 +241,7 @@ def _gold(items: Items) -> dict[int, dict[str, str]]:
     rows = Item.objects.filter(study=items.study, gold__isnull=False).order_by("id").values_list("pk", "gold")
     found = list(rows.iterator(chunk_size=5_000))
     numbers = items.numbers(np.array([pk for pk, _ in found], dtype=np.int64)).tolist()
-    return {number: gold for number, (_, gold) in zip(numbers, found, strict=True)}
+    return {number: dict(gold or {}) for number, (_, gold) in zip(numbers, found, strict=True)}
 
 
 def _payloads(study: Study) -> Any:
