@@ -302,7 +302,8 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     # Two choices of a report have the same values: what becomes of refusals, and of ties.
     "ENUM_NAME_OVERRIDES": {
-        "CountedEnum": [("wrong", "Counted as wrong predictions"), ("left_out", "Left out")],
+        "CountedEnum": [("left_out", "Left out"), ("wrong", "Counted as wrong")],
+        "ReportStateEnum": "evaluation.models.report.Report.State",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

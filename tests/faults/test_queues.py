@@ -25,6 +25,7 @@ LONG = {
     "evaluation.run_work",
     "evaluation.pipeline_advance",
     "evaluation.report_build",
+    "evaluation.release_build",
     "annotator.export_build",
     "annotator.file_import_run",
     "annotator.figures_renew",
