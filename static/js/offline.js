@@ -18,6 +18,8 @@
   let waiting = 0;
   let busy = false;
   let closed = false;
+  /* Answers that the server doesn't know as this person's: somebody else gave them on this device. */
+  const others = new Set();
 
   const line = () => document.querySelector("[data-network]");
   const key = ({ task, stage }) => `${BOX}${task}.${stage}`;
@@ -101,7 +103,7 @@
 
   /* People who go back to their panel may not return here: an answer that only this device has must be sent before. */
   function holdReturn() {
-    const waiting = box().length > 0;
+    const waiting = box().some((entry) => !others.has(key(entry)));
     for (const element of document.querySelectorAll("[data-return]")) element.hidden = waiting;
     for (const element of document.querySelectorAll("[data-unsent]")) element.hidden = !waiting;
   }
@@ -113,6 +115,7 @@
     const reply = await foretell.post(entry.url, new URLSearchParams(entry.fields), options);
     const { status } = reply;
     if (status >= 500 || status === 429) throw new Error(String(status));
+    if (status === 404) others.add(key(entry));
     if (UNKNOWN.includes(status)) return { kind: "held", status };
     const said = await reply.json().catch(() => ({}));
     take(entry);
@@ -142,6 +145,7 @@
         }
       });
       tries = 0;
+      holdReturn();
       finished(here, mine, own ?? last);
     } catch {
       if (closed) return;
