@@ -143,7 +143,9 @@ def check_redis() -> Iterator[Finding]:
 
 
 def check_workers() -> Iterator[Finding]:
-    replies = app.control.ping(timeout=2.0) or []
+    # A connection of its own: one from the pool may have been lost since it was used.
+    with app.connection_for_write() as broker:
+        replies = app.control.ping(timeout=2.0, connection=broker) or []
     names = sorted(name for reply in replies for name in reply)
     for kind, does in (
         ("worker", "runs, reports and exports"),

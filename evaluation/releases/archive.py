@@ -78,7 +78,7 @@ def table_file(name: str) -> str:
 
 
 @dataclass
-class Release:
+class Archive:
     """An opened release."""
 
     file: zipfile.ZipFile
@@ -131,7 +131,7 @@ class Release:
             raise ArchiveError(f"{name} was changed or damaged: its SHA-256 is not the one in {MANIFEST}")
 
 
-def release_open(file: Path | IO[bytes]) -> Release:
+def release_open(file: Path | IO[bytes]) -> Archive:
     """Open a release for reading. Raises ``ArchiveError`` if it isn't one."""
     try:
         opened = zipfile.ZipFile(file)
@@ -144,7 +144,7 @@ def release_open(file: Path | IO[bytes]) -> Release:
         raise ArchiveError(
             f"the release has format {manifest.get('format')!r}; this version of Foretell reads format {FORMAT}"
         )
-    return Release(opened, manifest)
+    return Archive(opened, manifest)
 
 
 def text_pieces(text: str) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from evaluation.core.version import software
 from evaluation.ratings.attributes import RATER
 from evaluation.releases.about import FEW, About, Built
 from evaluation.releases.archive import REPORT, Writer, table_file, text_pieces
-from evaluation.releases.card import CARD, Facts, card
+from evaluation.releases.card import CARD, CardFacts, card
 from evaluation.releases.collect import Collection, Row, identifiers
 from evaluation.releases.pseudonyms import renamed
 from evaluation.releases.ratings_file import NAME as RATINGS
@@ -86,7 +86,7 @@ def release_build(
         )
         progress("Writing the archive")
         writer = Writer(file)
-        facts = Facts(
+        facts = CardFacts(
             about=about, content=released, built=built, studies=scope.studies, attributes=found.attributes
         )
         writer.add(CARD, text_pieces(card(facts)))

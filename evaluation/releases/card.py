@@ -43,7 +43,7 @@ _TABLES = {
 
 
 @dataclass(frozen=True)
-class Facts:
+class CardFacts:
     """What a card is made of."""
 
     about: About
@@ -53,7 +53,7 @@ class Facts:
     attributes: Collection[str]
 
 
-def card(facts: Facts) -> str:
+def card(facts: CardFacts) -> str:
     """The data card as Markdown."""
     sections = [
         f"# {facts.about.title or 'Data: ' + listed([study.title for study in facts.studies])}",
@@ -68,7 +68,7 @@ def card(facts: Facts) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _terms(facts: Facts) -> str:
+def _terms(facts: CardFacts) -> str:
     return (
         f"## Licence and citation\n\nLicence: {facts.about.licence or NOT_SAID}\n\n"
         f"Cite as: {facts.about.citation or NOT_SAID}"
@@ -106,7 +106,7 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
-def _results(facts: Facts) -> str:
+def _results(facts: CardFacts) -> str:
     warnings = [f"**{text}**" for text in facts.content["warnings"]]
     conduct = [
         text
@@ -125,7 +125,7 @@ def _results(facts: Facts) -> str:
     )
 
 
-def _files(facts: Facts) -> str:
+def _files(facts: CardFacts) -> str:
     columns = "\n".join(f"| `{name}` | {text} |" for name, text in COLUMNS.items())
     tables = "\n".join(
         f"| `tables/{name}.jsonl` | {number:,} | {_TABLES.get(name, '')} |"
@@ -141,7 +141,7 @@ def _files(facts: Facts) -> str:
     )
 
 
-def _privacy(facts: Facts) -> str:
+def _privacy(facts: CardFacts) -> str:
     removed = [f"{count(number, kind, plural_of(kind))}" for kind, number in facts.built.removed.items()]
     attributes = (
         f"Attributes of raters that are released: {listed(sorted(facts.attributes))}."
@@ -162,7 +162,7 @@ def plural_of(kind: str) -> str:
     return f"{kind}es" if kind.endswith("s") else f"{kind}s"
 
 
-def _reproduce(facts: Facts) -> str:
+def _reproduce(facts: CardFacts) -> str:
     facts_of = dict(facts.content["facts"])
     return (
         "## Computing every number again\n\nWith Foretell installed and running (`make run`):\n\n"

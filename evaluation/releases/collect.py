@@ -11,8 +11,8 @@ from django.db.models import Model
 
 from annotator.models import Explanation, Judgment, Participation, Rater
 from evaluation.releases.pseudonyms import pseudonyms
-from evaluation.releases.screening import Screen
-from evaluation.releases.tables import Scope, Table
+from evaluation.releases.screening import TextScreen
+from evaluation.releases.tables import ReleasedTable, Scope
 
 Row = dict[str, Any]
 #: Stands for every moment: that something happened is released, but not when.
@@ -35,11 +35,11 @@ class Collection:
         named = {rater.pk: rater for rater in people if not rater.is_numbered}
         self._pseudonyms = pseudonyms(key, named)
         self.names = {named[pk].name: name for pk, name in self._pseudonyms.items()}
-        self.screen = Screen(identifiers(scope))
+        self.screen = TextScreen(identifiers(scope))
         self._numbers: dict[type[Model], dict[int, int]] = {}
         self._slugs = {study.slug for study in scope.studies}
 
-    def rows(self, table: Table) -> Iterator[Row]:
+    def rows(self, table: ReleasedTable) -> Iterator[Row]:
         """The rows of one table, each with its ``id`` in the release, from 1."""
         numbers = self._numbers[table.model] = self._order(table)
         shapes = self._shapes(table)
@@ -62,7 +62,7 @@ class Collection:
                 row[column] = str(value) if isinstance(value, Decimal) else value
             yield self._rater(pk, row) if table.model is Rater else row
 
-    def _order(self, table: Table) -> dict[int, int]:
+    def _order(self, table: ReleasedTable) -> dict[int, int]:
         """Id in the database -> id in the release."""
         if table.model is Rater:
             people = list(self._pseudonyms)
@@ -81,14 +81,16 @@ class Collection:
             pks.sort(key=lambda pk: numbers[of[pk]])
         return {pk: number for number, pk in enumerate(pks, 1)}
 
-    def _judgments(self, table: Table) -> Iterator[int]:
+    def _judgments(self, table: ReleasedTable) -> Iterator[int]:
         """By item, then pseudonym: the order of the database would be that of time."""
         numbers = self._numbers[Rater]
         found = table.rows(self.scope).order_by("item_id").values_list("item_id", "rater_id", "pk")
         for _, group in groupby(found.iterator(chunk_size=_CHUNK), key=lambda row: row[0]):
             yield from (pk for *_, pk in sorted(group, key=lambda row: numbers[row[1]]))
 
-    def _values(self, table: Table, numbers: Mapping[int, int]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    def _values(
+        self, table: ReleasedTable, numbers: Mapping[int, int]
+    ) -> Iterator[tuple[int, tuple[Any, ...]]]:
         """(id, columns) in the order of the release."""
         pks, rows = list(numbers), table.rows(self.scope).order_by()
         for start in range(0, len(pks), _CHUNK):
@@ -103,7 +105,7 @@ class Collection:
         source = f"{_IMPORTED}release" if str(row["source"]).startswith(_IMPORTED) else "release"
         return row | {"name": self._pseudonyms[pk], "source": source}
 
-    def _shapes(self, table: Table) -> dict[str, Callable[[Any], Any]]:
+    def _shapes(self, table: ReleasedTable) -> dict[str, Callable[[Any], Any]]:
         """What is released of the columns of a table that hold more than reports need."""
 
         def chosen(values: Mapping[str, Any]) -> Row:

@@ -24,7 +24,7 @@ def pseudonym(key: str, rater_pk: int) -> str:
     Without the key it can't be traced to the rater, or matched with a pseudonym made with another key.
 
     >>> pseudonym("one key", 7), pseudonym("another key", 7)
-    ('rater-zsu88gnj', 'rater-75r6jm74')
+    ('rater-9juqwk9s', 'rater-4ucdf7hv')
     """
     number = int.from_bytes(_mac(key, rater_pk), "big")
     found = ""

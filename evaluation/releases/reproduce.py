@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluation.core.version import software
 from evaluation.models import Report
-from evaluation.releases.archive import ArchiveError, Release
+from evaluation.releases.archive import Archive, ArchiveError
 from evaluation.releases.scratch import scratch
 from evaluation.reports.choices import Choices, ChoicesError
 from evaluation.reports.comparison import ComparedReports, compare
@@ -36,7 +36,7 @@ class Reproduction:
     content: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
-def release_reproduce(release: Release) -> Reproduction:
+def release_reproduce(release: Archive) -> Reproduction:
     """Compute the report of a release from its rows and compare it with the released one.
 
     Nothing is stored. Raises ``ArchiveError`` if the file is damaged, or asks for what this version doesn't have.

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.db.models import JSONField, Model
 
 from annotator.models import Study
-from evaluation.releases.tables import TABLES, Table
+from evaluation.releases.tables import TABLES, ReleasedTable
 
 #: The least id in temporary tables. Processes remember some rows by their ids (versions of studies): none of those is so large.
 _LEAST = 2**60
@@ -54,7 +54,7 @@ def _hide_tables() -> None:
         cursor.execute("DISCARD PLANS")
 
 
-def _fill(table: Table, rows: Iterable[Mapping[str, Any]], least: int) -> None:
+def _fill(table: ReleasedTable, rows: Iterable[Mapping[str, Any]], least: int) -> None:
     quote = connection.ops.quote_name
     fields = {field.attname: field for field in table.model._meta.concrete_fields}
     columns = ("id", *table.columns)

@@ -21,12 +21,12 @@ SHORTEST_NAME = 4
 _WORD = re.compile(r"[\w@.+-]*\w")
 
 
-class Screen:
+class TextScreen:
     """Replaces email and network addresses, phone numbers, panels' ids, and the names in ``identifiers``.
 
     ``found`` counts what was replaced, by kind.
 
-    >>> screen = Screen(["owl_fan_77"])
+    >>> screen = TextScreen(["owl_fan_77"])
     >>> screen.text("I asked owl_fan_77 (o.fan@example.org).")
     'I asked [name removed] ([email address removed]).'
     >>> dict(screen.found)

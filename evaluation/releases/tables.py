@@ -128,7 +128,7 @@ Rows = Callable[[Scope], QuerySet[Any]]
 
 
 @dataclass(frozen=True)
-class Table:
+class ReleasedTable:
     """A table of a release.
 
     ``columns`` are columns of the database, without the row's number, which every table has. ``screened`` are free
@@ -157,8 +157,8 @@ def _held(model: type[Model], of: str) -> Rows:
 # fmt: off
 #: In an order in which every row comes after those that it refers to.
 TABLES = (
-    Table(Workspace, (), _held(Workspace, "workspaces")),
-    Table(
+    ReleasedTable(Workspace, (), _held(Workspace, "workspaces")),
+    ReleasedTable(
         Study,
         (
             "workspace_id",
@@ -192,32 +192,32 @@ TABLES = (
         ),
         lambda scope: Study.objects.filter(pk__in=scope.study_pks),
     ),
-    Table(
+    ReleasedTable(
         Snapshot,
         ("study_id", "number", "digest", "content"),
         lambda scope: Snapshot.objects.filter(study__in=scope.study_pks),
     ),
-    Table(Dataset, ("workspace_id", "name"), _held(Dataset, "datasets")),
-    Table(
+    ReleasedTable(Dataset, ("workspace_id", "name"), _held(Dataset, "datasets")),
+    ReleasedTable(
         Instance, ("dataset_id", "key", "input", "gold_label", "gold_rationale"), _held(Instance, "instances")
     ),
-    Table(System, ("workspace_id", "name", "model", "method"), _held(System, "systems")),
-    Table(
+    ReleasedTable(System, ("workspace_id", "name", "model", "method"), _held(System, "systems")),
+    ReleasedTable(
         Explanation,
         ("instance_id", "system_id", "text", "output", "digest"),
         _held(Explanation, "explanations"),
     ),
-    Table(
+    ReleasedTable(
         FollowUp,
         ("instance_id", "explanation_id", "text", "generator", "kind", "gold_label", "digest"),
         _held(FollowUp, "follow_ups"),
     ),
-    Table(
+    ReleasedTable(
         Output,
         ("follow_up_id", "system_id", "text"),
         lambda scope: Output.objects.filter(follow_up__in=scope.follow_ups, system__in=scope.systems),
     ),
-    Table(
+    ReleasedTable(
         Item,
         (
             "study_id",
@@ -239,35 +239,35 @@ TABLES = (
         screened=("withdrawn_reason",),
         moments=("withdrawn_at",),
     ),
-    Table(Rater, ("kind", "source", "name", "rehearsal", "attributes"), _held(Rater, "raters")),
-    Table(
+    ReleasedTable(Rater, ("kind", "source", "name", "rehearsal", "attributes"), _held(Rater, "raters")),
+    ReleasedTable(
         Participation,
         ("study_id", "rater_id", "state", "join_parameters", "finished_at"),
         lambda scope: Participation.objects.filter(study__in=scope.study_pks),
         moments=("finished_at",),
         by="rater_id",
     ),
-    Table(
+    ReleasedTable(
         Consent,
         ("participation_id", "digest", "withdrawn_at"),
         lambda scope: Consent.objects.filter(participation__study__in=scope.study_pks),
         moments=("withdrawn_at",),
         by="participation_id",
     ),
-    Table(
+    ReleasedTable(
         ExamAttempt,
         ("participation_id", "score", "pass_mark", "pay", "submitted_at"),
         lambda scope: ExamAttempt.objects.filter(participation__study__in=scope.study_pks),
         moments=("submitted_at",),
         by="participation_id",
     ),
-    Table(
+    ReleasedTable(
         LedgerEntry,
         ("study_id", "rater_id", "kind", "amount"),
         lambda scope: LedgerEntry.objects.filter(study__in=scope.study_pks),
         by="rater_id",
     ),
-    Table(
+    ReleasedTable(
         Judgment,
         (
             "study_id",
@@ -284,35 +284,35 @@ TABLES = (
         lambda scope: Judgment.objects.filter(study__in=scope.study_pks),
         screened=("response",),
     ),
-    Table(
+    ReleasedTable(
         Exclusion,
         ("study_id", "rater_id", "item_id", "judgment_id", "reason"),
         lambda scope: Exclusion.objects.filter(study__in=scope.study_pks, lifted_at__isnull=True),
         screened=("reason",),
     ),
-    Table(
+    ReleasedTable(
         QuestionVerdict,
         ("study_id", "follow_up_id", "accepted"),
         lambda scope: QuestionVerdict.objects.filter(
             study__in=scope.study_pks, follow_up__in=scope.follow_ups
         ),
     ),
-    Table(
+    ReleasedTable(
         Recipe,
         ("workspace_id", "name", "version", "digest", "content"),
         lambda scope: Recipe.objects.filter(pipelines__in=scope.pipelines).distinct(),
     ),
-    Table(
+    ReleasedTable(
         Pipeline,
         ("recipe_id", "dataset_id", "study_id", "step", "state", "results"),
         _held(Pipeline, "pipelines"),
     ),
-    Table(
+    ReleasedTable(
         Reward,
         ("pipeline_id", "step", "explanation_id", "value", "quantile", "samples"),
         lambda scope: Reward.objects.filter(pipeline__in=scope.pipelines),
     ),
-    Table(
+    ReleasedTable(
         Run,
         (
             "kind",
@@ -332,7 +332,7 @@ TABLES = (
         ),
         _held(Run, "runs"),
     ),
-    Table(
+    ReleasedTable(
         Call,
         ("run_id", "state", "error_kind", "parsed"),
         lambda scope: Call.objects.filter(

@@ -237,6 +237,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "evaluation:report_file": [["report", "no-such-file"]],
     "evaluation:report_export": [["report", "html"]],
     "evaluation:releases": [["report"]],
+    "annotator:prolific_webhook": [],  # only posts; tests/annotator/web/test_prolific_webhooks.py sends them
     "annotator:return": [],  # only for people without a password; tests/annotator/web/test_guests.py opens it
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
     "admin:annotator_workspace_change": [["workspace"]],

@@ -45,7 +45,7 @@ def ada() -> User:
 
 
 @pytest.fixture
-def page(ada: User) -> Client:
+def boss(ada: User) -> Client:
     client = Client()
     client.force_login(ada)
     return client
@@ -102,30 +102,30 @@ def answers(monkeypatch: pytest.MonkeyPatch, *replies: TuningJob | Exception | N
     return asked
 
 
-def shown(page: Client, pipeline: Pipeline) -> str:
-    return page.get(reverse("admin:evaluation_pipeline_progress", args=[pipeline.pk])).content.decode()
+def shown(boss: Client, pipeline: Pipeline) -> str:
+    return boss.get(reverse("admin:evaluation_pipeline_progress", args=[pipeline.pk])).content.decode()
 
 
-def do(page: Client, pipeline: Pipeline, action: str, **sent: Any) -> str:
+def do(boss: Client, pipeline: Pipeline, action: str, **sent: Any) -> str:
     url = reverse("admin:evaluation_pipeline_do", args=[pipeline.pk, action])
-    return page.post(url, sent, follow=True).content.decode()
+    return boss.post(url, sent, follow=True).content.decode()
 
 
-def test_the_page_shows_a_running_job_in_full_and_stays_live(page: Client, pipeline: Pipeline) -> None:
+def test_the_page_shows_a_running_job_in_full_and_stays_live(boss: Client, pipeline: Pipeline) -> None:
     tuning = job(pipeline, reported_state="validating_files")
-    text = shown(page, pipeline)
+    text = shown(boss, pipeline)
     for part in ("at the endpoint (validating files)", "ftjob-1", "file-1; 24 examples, 1 epoch", "llama", "1 h 5 min", "at most 0.50",
                  "The endpoint, which trains the model.", "Cancel this job", 'hx-trigger="every 2s"'):  # fmt: skip
         assert part in text, part
-    got = page.get(reverse("admin:evaluation_pipeline_training_file", args=[pipeline.pk, tuning.pk]))
+    got = boss.get(reverse("admin:evaluation_pipeline_training_file", args=[pipeline.pk, tuning.pk]))
     assert (got.content.decode(), got["Content-Type"]) == (tuning.file, "application/x-ndjson")
     assert "attachment" in got["Content-Disposition"]
 
 
-def test_the_page_shows_the_trained_model_and_what_it_cost(page: Client, pipeline: Pipeline) -> None:
+def test_the_page_shows_the_trained_model_and_what_it_cost(boss: Client, pipeline: Pipeline) -> None:
     job(pipeline, "done", model="ft:llama:1", cost=Decimal("0.0042"), trained_tokens=1400, finished_at=timezone.now())  # fmt: skip
     Pipeline.objects.update(state="done", step=2)
-    text = shown(page, pipeline)
+    text = shown(boss, pipeline)
     assert "ft:llama:1" in text
     assert "0.0042 for 1,400 training tokens" in text
     assert "Cancel this job" not in text
@@ -133,7 +133,7 @@ def test_the_page_shows_the_trained_model_and_what_it_cost(page: Client, pipelin
 
 
 def test_a_cancelled_pipeline_says_why_its_job_is_not_cancelled_yet(
-    page: Client, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+    boss: Client, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job(pipeline)
     Endpoint.objects.update(base_url="http://localhost:9/v1")
@@ -141,14 +141,14 @@ def test_a_cancelled_pipeline_says_why_its_job_is_not_cancelled_yet(
     asked = answers(monkeypatch, TuningJob("ftjob-1", "cancelled", reported="cancelled"))
     tunings_sweep()
     assert asked == [0], "nothing was sent to another deployment"
-    text = shown(page, pipeline)
+    text = shown(boss, pipeline)
     for part in ("being cancelled", f"The job is at {AT}, and the endpoint lab is at localhost:9 now",
                  "It&#x27;s the same deployment: cancel the job there", "Stop waiting for the endpoint", "hx-trigger"):  # fmt: skip
         assert part in text, part
 
-    do(page, pipeline, "same-deployment-cancel", deployments=["elsewhere:9"])
+    do(boss, pipeline, "same-deployment-cancel", deployments=["elsewhere:9"])
     assert FineTuning.objects.get().deployments == [AT], "what was confirmed isn't where the endpoint is"
-    do(page, pipeline, "same-deployment-cancel", deployments=["localhost:9"])
+    do(boss, pipeline, "same-deployment-cancel", deployments=["localhost:9"])
     tuning = FineTuning.objects.get()
     assert tuning.deployments == [AT, "localhost:9"]
     assert AuditEntry.objects.filter(action=AuditAction.DEPLOYMENT_CONFIRMED).count() == 1
@@ -157,29 +157,29 @@ def test_a_cancelled_pipeline_says_why_its_job_is_not_cancelled_yet(
     assert (tuning.state, asked) == ("cancelled", [1])
     pipeline.refresh_from_db()
     assert pipeline.state == "cancelled"
-    assert "hx-trigger" not in shown(page, pipeline)
+    assert "hx-trigger" not in shown(boss, pipeline)
 
 
 def test_one_job_is_cancelled_and_its_pipeline_can_start_another(
-    page: Client, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+    boss: Client, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job(pipeline)
-    assert "The job is being cancelled" in do(page, pipeline, "cancel-job")
+    assert "The job is being cancelled" in do(boss, pipeline, "cancel-job")
     answers(monkeypatch, TuningJob("ftjob-1", "cancelled", tokens=900))
     tunings_sweep()
     first = FineTuning.objects.get()
     assert (first.state, first.cost) == ("cancelled", Decimal("0.0027"))
-    assert "No fine-tuning job of this pipeline is waiting or running" in do(page, pipeline, "cancel-job")
+    assert "No fine-tuning job of this pipeline is waiting or running" in do(boss, pipeline, "cancel-job")
     training.tuning_step(pipeline=pipeline, step="tune", options={}, left=None)
     assert (pipeline.state, pipeline.reason) == (
         "paused",
         "tune: fine-tuning cancelled: Resume the pipeline to start the job again.",
     )
     pipeline.save()
-    assert "Resume the pipeline to start a new job" in shown(page, pipeline)
+    assert "Resume the pipeline to start a new job" in shown(boss, pipeline)
     pipeline_resume(pipeline=pipeline)
     job(pipeline, job_id="ftjob-2")
-    text = shown(page, pipeline)
+    text = shown(boss, pipeline)
     assert "replaced by another job" in text
     assert "ftjob-1" in text
     assert tuning_spent(pipeline) == Decimal("0.5027"), "what the replaced job cost still counts"
@@ -189,7 +189,7 @@ def test_one_job_is_cancelled_and_its_pipeline_can_start_another(
     "refused", [ProviderError("unauthorized", "401: the key was revoked"), ProviderError("no_quota", "402")]
 )
 def test_a_refused_key_pauses_and_starts_no_second_job(
-    refused: ProviderError, page: Client, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+    refused: ProviderError, boss: Client, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job(pipeline)
     answers(monkeypatch, refused, TuningJob("ftjob-1", "succeeded", "ft:llama:1", tokens=10))
@@ -271,15 +271,15 @@ def test_a_job_cancelled_while_a_worker_starts_it_is_cancelled_at_the_endpoint(
     assert FineTuning.objects.get().state == "cancelled"
 
 
-def test_a_researcher_stops_waiting_for_an_endpoint_that_is_gone(page: Client, pipeline: Pipeline) -> None:
+def test_a_researcher_stops_waiting_for_an_endpoint_that_is_gone(boss: Client, pipeline: Pipeline) -> None:
     job(pipeline)
     with pytest.raises(Conflict, match="No fine-tuning job of this pipeline is being cancelled"):
         tuning_give_up(pipeline=pipeline)
     pipeline_cancel(pipeline=pipeline)
-    do(page, pipeline, "give-up-job")
+    do(boss, pipeline, "give-up-job")
     tuning = FineTuning.objects.get()
     assert (tuning.state, tuning.cost) == ("cancelled", tuning.most_cost)
-    assert "cancel it there" in shown(page, pipeline)
+    assert "cancel it there" in shown(boss, pipeline)
     entry = AuditEntry.objects.get(action=AuditAction.FINE_TUNING_GIVEN_UP)
     assert entry.after == {"job": "ftjob-1"}
 
@@ -297,21 +297,21 @@ def test_the_command_shows_and_cancels_the_job(pipeline: Pipeline) -> None:
 
 
 def test_the_api_shows_and_cancels_the_job(
-    page: Client, pipeline: Pipeline, django_assert_max_num_queries: Any
+    boss: Client, pipeline: Pipeline, django_assert_max_num_queries: Any
 ) -> None:
     job(pipeline)
     url = f"/api/v1/pipelines/{pipeline.pk}/"
-    got = page.get(url).json()["tunings"][0]
+    got = boss.get(url).json()["tunings"][0]
     assert (got["job_id"], got["state"], got["most_cost"]) == ("ftjob-1", "running", "0.50000000")
     assert got["waits_for"].startswith("The endpoint")
     assert got["seconds"] >= 3900
     assert "file" not in got, "the training file itself isn't in each answer"
-    assert page.post(f"{url}cancel-job/").json()["tunings"][0]["state"] == "cancelling"
-    assert page.post(f"{url}cancel-job/").status_code == 409
+    assert boss.post(f"{url}cancel-job/").json()["tunings"][0]["state"] == "cancelling"
+    assert boss.post(f"{url}cancel-job/").status_code == 409
     for number in range(3):
         other = Pipeline.objects.create(
             recipe=pipeline.recipe, dataset=pipeline.dataset, endpoint=pipeline.endpoint, state="paused"
         )
         job(other, job_id=f"other-{number}")
     with django_assert_max_num_queries(10):
-        assert len(page.get("/api/v1/pipelines/").json()) == 4
+        assert len(boss.get("/api/v1/pipelines/").json()) == 4

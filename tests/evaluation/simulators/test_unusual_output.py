@@ -135,7 +135,7 @@ def test_a_simulator_without_readable_replies_is_reported_as_such(
     assert set(run.calls.values_list("state", flat=True)) == {Call.State.UNPARSABLE}
     assert not Judgment.objects.exists()
     progress = boss.get(reverse("admin:evaluation_run_progress", args=[run.pk])).content.decode()
-    assert "no_answer 3" in progress
+    assert "no answer in the reply (3)" in " ".join(progress.split())
     report = report_create(study=study, choices={"min_overlap": 1, "replicates": 0})
     report_compute(report_pk=report.pk)
     report.refresh_from_db()
