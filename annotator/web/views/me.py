@@ -116,7 +116,10 @@ def own_data(rater: Rater) -> Iterator[str]:
 
     yield line("rater", name=rater.name, since=rater.created_at)
     for p in Participation.objects.filter(rater=rater).select_related("study"):
-        yield line("study", title=p.study.title, joined=p.joined_at, state=p.state, finished=p.finished_at)
+        yield line(
+            "study", title=p.study.title, joined=p.joined_at, state=p.state, finished=p.finished_at, panel=p.recruiter,
+            panel_id=p.recruiter_id, submission=p.recruiter_session, panel_status=p.panel_status, link=p.join_parameters,
+        )  # fmt: skip
     for consent in Consent.objects.filter(participation__rater=rater).select_related("participation__study"):
         yield line(
             "consent", study=consent.participation.study.title, given=consent.given_at, text=consent.text

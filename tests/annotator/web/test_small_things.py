@@ -47,6 +47,15 @@ def test_a_download_of_personal_data_includes_the_questions(client: Client, pers
     assert "Not helpful" in answer["answers"].values()
 
 
+def test_a_download_of_personal_data_has_the_ids_of_the_panel(client: Client, person: Participation) -> None:
+    Participation.objects.filter(pk=person.pk).update(
+        recruiter="prolific", recruiter_id="5f1c", recruiter_session="60aa", panel_status="ACTIVE", join_parameters={"age": "34"}
+    )  # fmt: skip
+    [study] = [line for line in own_lines(client) if line["kind"] == "study"]
+    assert (study["panel"], study["panel_id"]) == ("prolific", "5f1c")
+    assert (study["submission"], study["panel_status"], study["link"]) == ("60aa", "ACTIVE", {"age": "34"})
+
+
 @pytest.mark.django_db
 def test_a_download_of_personal_data_has_the_exam_without_its_key() -> None:
     study = make_study(items=1, launched=True, exam_required=True, exam_questions=2, pass_mark=2)
