@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
@@ -33,8 +33,8 @@ class Writer:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
         self._files: dict[str, dict[str, Any]] = {}
 
-    def add(self, name: str, pieces: Iterable[bytes]) -> int:
-        """Add a file; returns its size in bytes."""
+    def add(self, name: str, pieces: Iterable[bytes]) -> None:
+        """Add a file."""
         info = zipfile.ZipInfo(name, _EPOCH)
         info.compress_type = zipfile.ZIP_DEFLATED
         info.external_attr = 0o644 << 16
@@ -45,23 +45,6 @@ class Writer:
                 digest.update(piece)
                 size += len(piece)
         self._files[name] = {"sha256": digest.hexdigest(), "bytes": size}
-        return size
-
-    def add_rows(self, name: str, rows: Iterable[Mapping[str, Any]], check: Callable[[str], None]) -> int:
-        """Add a table as JSON lines, after ``check`` has seen each line; returns the number of rows."""
-        number = 0
-
-        def lines() -> Iterator[bytes]:
-            nonlocal number
-            for row in rows:
-                number += 1
-                line = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-                check(line)
-                yield line.encode() + b"\n"
-
-        self.add(table_file(name), lines())
-        self._files[table_file(name)]["rows"] = number
-        return number
 
     def close(self, about: Mapping[str, Any]) -> None:
         """Add the manifest, with ``about`` and the list of files."""
@@ -83,8 +66,6 @@ class Archive:
 
     file: zipfile.ZipFile
     manifest: dict[str, Any]
-    path: str = ""
-    _checked: set[str] = field(default_factory=set)
 
     @property
     def report(self) -> dict[str, Any]:
