@@ -26,7 +26,8 @@ COPY templates templates
 COPY static static
 COPY locale locale
 # Without production settings: collecting files needs no secret, and no secret may end up in a layer.
-RUN STATIC_HASHED=1 python manage.py collectstatic --noinput --verbosity 0 && python -m compileall -q .
+# The last command: a checkout made with a strict umask is otherwise unreadable for the user below.
+RUN STATIC_HASHED=1 python manage.py collectstatic --noinput --verbosity 0 && python -m compileall -q . && chmod -R a+rX .
 USER foretell
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \

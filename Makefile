@@ -1,5 +1,5 @@
 # Every target installs what it needs on a fresh machine.
-.PHONY: run test check check-types check-rest bench load messages clean help
+.PHONY: run test test-oldest coverage check check-types check-rest bench load lines messages clean help
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest --randomly-seed=$(or $(SEED),1)
 # `check --deploy` checks production settings; these values are never used otherwise.
@@ -8,10 +8,15 @@ PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example R
   DATABASE_URL=postgres://unused:unused@localhost:1/unused \
   SECRET_KEY=only-for-check-deploy-0123456789-abcdefghijklmnopqrstuvwxyz
 
+MODELS = $(shell cat $$(find annotator/models annotator/core evaluation/models annotator/recruitment -name "*.py" | sort) foretell/settings.py requirements-dev.lock \
+  | sha256sum | cut -c1-16)
+
 help:
 	@echo "make run     Foretell on this machine, with demo studies (PORT=8000, DATA_DIR=.data)"
 	@echo "make test    the whole suite       make check   style, types, import contracts, settings"
+	@echo "make coverage   the share of statements that tests run"
 	@echo "make bench   benchmarks             make load    load test with many annotators"
+	@echo "make lines   lines of Python by package"
 	@echo "make messages   bring the translations in locale/ up to date and compile them (LOCALE=de)"
 	@echo "make clean   remove build files, never data"
 
@@ -21,18 +26,35 @@ run:
 
 test:
 	@foretell/setup.sh requirements-dev.lock
-	# Fault tests first, in their own session, so that they don't depend on what ran before. They wait a lot for the
-	# processes that they start and kill, so one more runs at a time. tests/faults/conftest.py orders their files.
-	$(PYTEST) -n $(or $(JOBS),3) --dist loadfile --no-loadscope-reorder tests/faults $(ARGS)
-	$(PYTEST) -n $(or $(JOBS),2) --dist loadgroup --doctest-modules --ignore=tests/faults tests annotator evaluation foretell $(ARGS)
+	# Three tests at a time on two processors: fault tests mostly wait for the processes that they start and kill.
+	# tests/order.py says which begin first, so that no process is left with a long one at the end.
+	$(PYTEST) -n $(or $(JOBS),3) --dist loadgroup --no-loadscope-reorder --doctest-modules tests annotator evaluation foretell $(ARGS)
+	@$(MAKE) --no-print-directory test-oldest
+
+# What depends on the standard library most, with the oldest supported Python of this machine, if it's older than .venv's.
+OLDEST = $(shell $(PY) tests/older_python.py)
+# In the checkout, as .venv is: fault tests run servers from it as another user.
+OLDEST_VENV = .venv-oldest
+test-oldest:
+	@foretell/setup.sh requirements-dev.lock
+	$(if $(OLDEST),PYTHON=$(OLDEST) VENV=$(OLDEST_VENV) foretell/setup.sh requirements-dev.lock)
+	$(if $(OLDEST),$(OLDEST_VENV)/bin/python -m pytest --randomly-seed=1 -n 2 --dist loadgroup --no-loadscope-reorder $(OLDEST_TESTS))
+OLDEST_TESTS = $(addprefix tests/,faults/test_backup.py faults/test_upgrade.py faults/test_embedded.py foretell/test_restored_files.py foretell/test_serve.py)
+
+# Percent of statements that the tests in one process run; not those in processes that they start.
+coverage:
+	@foretell/setup.sh requirements-dev.lock
+	$(PYTEST) -n $(or $(JOBS),2) --dist loadgroup --cov=annotator --cov=evaluation --cov=foretell --cov-report=term:skip-covered \
+	  --ignore=tests/faults --ignore=tests/e2e tests $(ARGS)
 
 check:
 	@$(MAKE) --no-print-directory --jobs=2 check-types check-rest
 
 check-types:
 	@foretell/setup.sh requirements-dev.lock
-	# No cache: the Django plugin would see the models as they were when the cache was written.
-	$(PY) -m mypy --cache-dir=/dev/null .
+	# A cache for each state of the models: the Django plugin would otherwise see them as they were when it was written.
+	@find .mypy_cache -mindepth 1 -maxdepth 1 -not -name $(MODELS) -exec rm -rf {} + 2>/dev/null || true
+	$(PY) -m mypy --cache-dir=.mypy_cache/$(MODELS) .
 
 check-rest:
 	@foretell/setup.sh requirements-dev.lock
@@ -43,10 +65,15 @@ check-rest:
 	$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
 	$(PY) -m foretell.templates
 	$(PY) -m djlint --lint --quiet templates annotator
+	# What Python 3.11.0 lacks; mypy checks names against the type stubs of 3.11's last release.
+	.venv/bin/vermin --quiet --no-tips --violations --target=3.11- --eval-annotations --exclude file annotator evaluation foretell manage.py
 
 bench:
 	@foretell/setup.sh requirements-dev.lock
 	$(PY) -m benchmarks $(ARGS)
+
+lines:
+	$(PY) benchmarks/lines.py
 
 load:
 	@foretell/setup.sh requirements-dev.lock
@@ -64,4 +91,5 @@ clean:
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 	[ -L .venv ] || rm -rf .venv
+	rm -rf .venv-oldest
 	@echo "kept .data (studies and judgments of make run)"

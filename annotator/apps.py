@@ -6,12 +6,16 @@ class AnnotatorConfig(AppConfig):
     verbose_name = "Studies"
 
     def ready(self) -> None:
+        from annotator.accounts.activity import install_activity
         from annotator.accounts.login import install_admin_login
         from annotator.accounts.login_throttle import install_login_throttle
+        from annotator.accounts.second_factor import install_set_up_codes
         from annotator.services.second_factor import install_second_factor_audit
         from annotator.services.workspace import install_personal_workspaces
 
         install_login_throttle()
         install_admin_login()
         install_second_factor_audit()
+        install_set_up_codes()
+        install_activity()
         install_personal_workspaces()

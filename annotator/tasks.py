@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from annotator.accounts.activity import sessions_sweep
 from annotator.accounts.attempts import attempts_sweep
 from annotator.core.jobs import job
 from annotator.core.kept_figures import StudyCount
@@ -92,8 +93,8 @@ def uploads_sweep_task() -> int:
 
 @job("annotator.attempts_sweep")
 def attempts_sweep_task() -> int:
-    """Delete login attempts that are too old for any limit."""
-    return attempts_sweep()
+    """Delete login attempts that are too old for any limit, and sessions that have expired."""
+    return attempts_sweep() + sessions_sweep()
 
 
 @job("annotator.place_alerts_sweep")

@@ -22,6 +22,8 @@ from annotator.web.views import (
     places,
     preview,
     preview_questions,
+    receipt,
+    sessions,
     steps,
     task,
 )
@@ -32,11 +34,13 @@ urlpatterns = [
     path("", me.home, name="home"),
     path("join/<token:token>/", join.invitation, name="invitation"),
     path("join/<token:token>/tell-me/", places.place_alert, name="place_alert"),
-    path("recruitment/prolific/<token:token>/", panel.prolific_webhook, name="prolific_webhook"),
+    path("recruitment/<slug:panel>/<token:token>/", panel.panel_webhook, name="panel_webhook"),
     path("return/<token:token>/", join.personal_link, name="return"),
+    path("receipt/<token:token>/", receipt.receipt, name="receipt"),
     path("colleague/<token:token>/", colleague.colleague, name="colleague"),
     path("login/", LogIn.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(next_page="/login/"), name="logout"),
+    path("two-factor/sessions/", sessions.sessions, name="sessions"),
     path("signup/", join.signup, name="signup"),
     path("password/", passwords.PasswordChange.as_view(), name="password_change"),
     path(

@@ -27,7 +27,7 @@ class Benchmark:
 
 BENCHMARKS = {
     "agreement": Benchmark(
-        "benchmarks.agreement.run", "kappa, alpha and the rest on a million judgments", options=("speed",)
+        "benchmarks.agreement.run", "kappa, alpha and the others on a million judgments", options=("speed",)
     ),
     "files": Benchmark("benchmarks.files.run", "material in, judgments out: time and memory", servers=True),
     "first-view": Benchmark(
@@ -42,6 +42,9 @@ BENCHMARKS = {
     "llm-faults": Benchmark("benchmarks.llm.faults", "5,000 calls while workers are killed", servers=True),
     "llm-recipes": Benchmark(
         "benchmarks.llm.recipes", "every recipe end to end on the public data in FOLDER", servers=True
+    ),
+    "outage": Benchmark(
+        "benchmarks.start.outage", "how long pages are unavailable when web processes are killed"
     ),
     "parts": Benchmark(
         "benchmarks.core_loop.parts", "what each optimisation of the core loop saves", servers=True

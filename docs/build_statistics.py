@@ -1,7 +1,7 @@
-"""Builds docs/statistics.md from the docstrings of the public statistics.
+"""Builds docs/statistics.md from the docstrings of the public statistics, and the section on intervals of docs/metrics.md.
 
-    python docs/build_statistics.py            writes docs/statistics.md
-    python docs/build_statistics.py --check    fails where docs/statistics.md is not what would be written
+    python docs/build_statistics.py            writes them
+    python docs/build_statistics.py --check    fails where one is not what would be written
 
 Django is not needed: the statistics import none of it.
 """
@@ -24,6 +24,10 @@ MODULES = (
     "evaluation.metrics",
     "evaluation.planning.synthetic",
     "evaluation.planning.sample_size",
+)
+METRICS = ROOT / "docs" / "metrics.md"
+_INTERVALS = re.compile(
+    r"(<!-- intervals: written by docs/build_statistics.py -->\n).*?(<!-- end of intervals -->)", re.DOTALL
 )
 _EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$|>>> ).*\n?)*\n?)+", re.MULTILINE)
 
@@ -128,19 +132,52 @@ def code(text: str) -> str:
     return f"```python\n{text}\n```"
 
 
+def intervals() -> str:
+    """How intervals are made, with the numbers that the code uses."""
+    from evaluation.agreement.bootstrap import DEFAULT_REPLICATES
+    from evaluation.core.interval import LEAST_CLUSTERS, LEAST_VARIED, LEVEL
+    from evaluation.metrics.association import LEAST_PER_CELL
+    from evaluation.metrics.mixed import LAPLACE_INTERVAL
+
+    level = f"{100 * LEVEL:g} %"
+    return f"""\
+`interval` names how each interval was made. All are {level} intervals.
+
+| `interval` | of | how |
+|---|---|---|
+| {level} t interval, bootstrap standard error | most figures: means, shares, differences, correlations | whole instances are drawn with replacement {DEFAULT_REPLICATES:,} times; the standard deviation of the replicates is the standard error, and t has one degree of freedom less than there are instances. It's made on a scale without ends (the logit for shares, Fisher's for differences and correlations), so that it stays in the statistic's range. It is no percentile interval |
+| {level} Wilson interval | a share of exactly 0 or 1 | over instances |
+| {level} noncentral chi-square interval | Theil's U and the correlation ratio below one half | both are biased upwards near 0. From {LEAST_PER_CELL} cases for each combination of labels, or category, on; a permutation says how large U is by chance |
+| {level} percentile interval | medians | the middle of the resampled medians |
+| {level} t interval, sandwich variance | prediction-powered estimates | variance over instances |
+| {level} adjusted t interval, sandwich variance | a simulator's rates corrected by its errors | as Lang and Reiczigel (2014): rows are added to the labelled ones and the centre is shifted, so that it covers with few labels too |
+| {level} t interval of the logarithm of the ratio of errors | NSG | the ratio of the error rates with and without the explanation, linearised over instances; both arms of an instance are one cluster |
+| {level} normal approximation to the posterior | Tables 14 and 15 of P3 by variational Bayes | |
+| {LAPLACE_INTERVAL} | the same by Laplace's approximation | |
+| {level} jackknife t interval | averages of kappa over pairs of raters | see [agreement.md](agreement.md) |
+| none: ... | | the reason: fewer than {LEAST_CLUSTERS} instances; fewer than {LEAST_VARIED} with another label than the most frequent one (chance-corrected agreement); a mean of similarities of exactly 0 or 1; replicates in which the figure isn't defined |
+"""
+
+
+def with_intervals(text: str) -> str:
+    """The page on metrics with its section on intervals."""
+    return _INTERVALS.sub(lambda found: found[1] + intervals() + found[2], text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true")
     sys.path.insert(0, str(ROOT))
-    built = build()
+    pages = {TARGET: build(), METRICS: with_intervals(METRICS.read_text(encoding="utf-8"))}
     if parser.parse_args().check:
-        if TARGET.read_text(encoding="utf-8") != built:
-            print("docs/statistics.md is out of date: run python docs/build_statistics.py", file=sys.stderr)
-            return 1
-        return 0
-    TARGET.write_text(built, encoding="utf-8")
+        late = [page.name for page, built in pages.items() if page.read_text(encoding="utf-8") != built]
+        for name in late:
+            print(f"docs/{name} is out of date: run python docs/build_statistics.py", file=sys.stderr)
+        return 1 if late else 0
+    for page, built in pages.items():
+        page.write_text(built, encoding="utf-8")
     return 0
 
 

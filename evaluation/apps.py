@@ -7,6 +7,9 @@ class EvaluationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotator.core.background import work_source
+        from annotator.core.kept_elsewhere import Keeper, keeper
         from evaluation.selectors.background import runs_as_work
+        from evaluation.services.erasure import names_forget, releases_holding
 
         work_source("runs", runs_as_work)
+        keeper("reports and releases", Keeper(remains=releases_holding, forget=names_forget))

@@ -44,7 +44,8 @@ class ForgivingRedisCache(RedisCache):
     """
 
     PAUSE_SECONDS = 5.0
-    _paused_until = 0.0
+    #: On the clock of ``time.monotonic``.
+    paused_until = 0.0
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         params = dict(params)
@@ -57,12 +58,12 @@ class ForgivingRedisCache(RedisCache):
         super().__init__(server, params)
 
     def _try(self, call: Callable[[], Any], fallback: Any) -> Any:
-        if time.monotonic() < self._paused_until:
+        if time.monotonic() < self.paused_until:
             return fallback
         try:
             return call()
         except RedisError as error:
-            type(self)._paused_until = time.monotonic() + self.PAUSE_SECONDS
+            type(self).paused_until = time.monotonic() + self.PAUSE_SECONDS
             log.warning("the cache is unavailable (%s); continuing without it", type(error).__name__)
             return fallback
 

@@ -72,5 +72,5 @@ def restore_unacknowledged(**_: Any) -> None:
 def start_beat(**_: Any) -> None:
     """In `make run` the housekeeping worker also runs Celery beat; elsewhere beat is a process of its own."""
     if env.SOLE_WORKER and env.SHORT_QUEUE in app.amqp.queues.consume_from:
-        beat: Any = EmbeddedService(app, thread=True, scheduler_cls="celery.beat.Scheduler")
+        beat: Any = EmbeddedService(app, thread=True, scheduler_cls="foretell.beat:MemoryScheduler")
         beat.start()

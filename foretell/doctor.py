@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import django
 import redis
+from django.apps import apps
 from django.conf import settings
 from django.core import checks
 from django.core.files.base import ContentFile
@@ -17,18 +18,21 @@ from django.core.files.storage import default_storage
 from django.core.mail import get_connection
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils.module_loading import import_string
 from kombu.exceptions import KombuError
 
 from annotator.core.words import plural
-from foretell import env, unfinished_restore
+from foretell import earlier_database, env, unfinished_restore
 from foretell.celery import app
-from foretell.metrics import QUEUES, job_metrics, lease_metrics
+from foretell.metrics import QUEUES, lease_overdue_seconds, oldest_jobs
 
 POSTGRES_AT_LEAST = 14
 FREE_AT_LEAST = 0.1
 LATE_SECONDS = 120
 CLOCK_SECONDS = 5
 QUEUE_MOST = 1_000
+MEMORY_MOST = 0.8
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ def examine(*, mail: bool = False) -> Iterator[Finding]:
     Args:
         mail: log in to the mail server (nothing is sent).
     """
-    for check in (check_settings, check_restore, check_postgres, check_migrations, check_redis, check_workers, check_jobs,
+    for check in (check_settings, check_restore, check_postgres, check_migrations, check_providers, check_redis, check_workers, check_jobs,
                   check_disk, check_storage, check_clock):  # fmt: skip
         yield from _guarded(check)
     if mail:
@@ -77,11 +81,15 @@ def check_settings() -> Iterator[Finding]:
             "settings", "warning", "Production settings are off.",
             "Set FORETELL_PRODUCTION=1 before real people take part.",
         )  # fmt: skip
-    found = checks.run_checks(include_deployment_checks=env.PRODUCTION)
-    for message in found:
+    messages = [
+        message
+        for message in checks.run_checks(include_deployment_checks=env.PRODUCTION)
+        if not message.is_silenced()
+    ]
+    for message in messages:
         level = "error" if message.level >= checks.ERROR else "warning"
         yield Finding("settings", level, message.msg, message.hint or "")
-    if not found and env.PRODUCTION:
+    if not messages and env.PRODUCTION:
         yield ok("settings", "complete")
 
 
@@ -114,6 +122,9 @@ def check_postgres() -> Iterator[Finding]:
 
 
 def check_migrations() -> Iterator[Finding]:
+    if problem := earlier_database.problem(MigrationRecorder(connection).applied_migrations()):
+        yield Finding("migrations", "error", "The tables are older than this version can upgrade.", problem)
+        return
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
@@ -123,6 +134,16 @@ def check_migrations() -> Iterator[Finding]:
         yield ok("migrations", "all applied")
 
 
+def check_providers() -> Iterator[Finding]:
+    installed = import_string("evaluation.providers.registry.PROVIDERS").names()
+    yield ok("providers", ", ".join(installed))
+    for endpoint in apps.get_model("evaluation", "Endpoint").objects.exclude(protocol__in=installed):
+        yield Finding(
+            "providers", "warning", f"The endpoint {endpoint} uses {endpoint.protocol!r}, which isn't installed.",
+            "Install its package, or choose another protocol for the endpoint.",
+        )  # fmt: skip
+
+
 def check_redis() -> Iterator[Finding]:
     with redis.Redis.from_url(
         settings.CELERY_BROKER_URL, socket_connect_timeout=2, socket_timeout=2
@@ -130,6 +151,7 @@ def check_redis() -> Iterator[Finding]:
         version = client.info("server")["redis_version"]
         waiting = sum(int(client.llen(name)) for name in QUEUES)
         policy = client.config_get("maxmemory-policy").get("maxmemory-policy", "")
+        memory = client.info("memory")
     yield ok("redis", f"Redis {version}, {plural(waiting, 'message')} waiting")
     if waiting > QUEUE_MOST:
         yield Finding("redis", "warning", f"{plural(waiting, 'message')} waiting.", "Start more workers.")
@@ -140,6 +162,11 @@ def check_redis() -> Iterator[Finding]:
             f"maxmemory-policy is {policy}, which can delete queued jobs.",
             "Set it to noeviction.",
         )
+    if (limit := int(memory.get("maxmemory", 0))) and memory["used_memory"] > MEMORY_MOST * limit:
+        yield Finding(
+            "redis", "warning", f"{memory['used_memory'] / 1e6:.0f} of {limit / 1e6:.0f} MB of memory are used.",
+            "Raise maxmemory: when it's full, no job is queued until a sweeper finds it.",
+        )  # fmt: skip
 
 
 def check_workers() -> Iterator[Finding]:
@@ -151,9 +178,9 @@ def check_workers() -> Iterator[Finding]:
         ("worker", "runs, reports and exports"),
         ("housekeeping", "expired leases and other periodic tasks"),
     ):
-        found = [name for name in names if name.startswith(f"{kind}@")]
-        if found:
-            yield ok("workers", f"{len(found)} {kind} respond: {', '.join(found)}")
+        responding = [name for name in names if name.startswith(f"{kind}@")]
+        if responding:
+            yield ok("workers", f"{len(responding)} {kind} respond: {', '.join(responding)}")
         else:
             yield Finding(
                 "workers", "error", f"No {kind} process responds.",
@@ -162,7 +189,7 @@ def check_workers() -> Iterator[Finding]:
 
 
 def check_jobs() -> Iterator[Finding]:
-    late = next(metric for metric in lease_metrics() if metric.name == "lease_overdue_seconds").values[""]
+    late = lease_overdue_seconds()
     if late > LATE_SECONDS:
         yield Finding(
             "beat", "error", f"Leases that expired {late:.0f} s ago aren't cleared.",
@@ -170,8 +197,7 @@ def check_jobs() -> Iterator[Finding]:
         )  # fmt: skip
     else:
         yield ok("beat", f"periodic tasks at most {late:.0f} s late")
-    oldest = next(metric for metric in job_metrics() if metric.name == "job_oldest_seconds").values
-    waiting = [f"{label[5:-1]} {seconds / 60:.0f} min" for label, seconds in oldest.items() if seconds]
+    waiting = [f"{kind} {seconds / 60:.0f} min" for kind, seconds in oldest_jobs().items() if seconds]
     yield ok("jobs", f"oldest unfinished: {', '.join(waiting)}" if waiting else "none waiting")
 
 

@@ -1,4 +1,5 @@
-"""The one module that reads the environment. ``.env.example`` explains every variable (a test compares the two).
+"""The one module that reads the environment; recruitment panels read theirs with ``text``. ``.env.example`` explains every
+variable (a test compares the two).
 
 The file ``.env`` may set variables too; the environment takes precedence. An empty value means "not set", because Docker
 Compose and similar tools pass unset variables on as empty ones.
@@ -14,8 +15,14 @@ from urllib.parse import urlsplit
 
 import environ
 
+#: The folder of the packages: the checkout, or where pip has installed them.
 ROOT = Path(__file__).resolve().parent.parent
-environ.Env.read_env(str(ROOT / ".env"), overwrite=False)
+CHECKOUT = (ROOT / "manage.py").is_file()
+#: What isn't Python: ``templates``, ``static`` and ``locale``. The wheel has them inside this package.
+ASSETS = ROOT if CHECKOUT else Path(__file__).resolve().parent / "assets"
+#: Where ``.env`` is, and what relative paths in it begin from.
+HOME = ROOT if CHECKOUT else Path.cwd()
+environ.Env.read_env(str(HOME / ".env"), overwrite=False)
 
 DEVELOPMENT_KEY = "development-only-key-never-use-in-production"
 
@@ -52,10 +59,15 @@ def words(name: str, default: list[str]) -> list[str]:
     return [word.strip() for word in text(name).split(",") if word.strip()] or default
 
 
+def user_data_dir() -> Path:
+    """The folder for this user's data, as the XDG Base Directory Specification names it."""
+    return Path(os.environ.get("XDG_DATA_HOME", "") or Path.home() / ".local" / "share") / "foretell"
+
+
 # Which kind of installation this is
 PRODUCTION = flag("FORETELL_PRODUCTION", False)
 DEBUG = flag("DEBUG", False)
-DATA_DIR = ROOT / text("DATA_DIR", ".data")
+DATA_DIR = HOME / text("DATA_DIR", ".data" if CHECKOUT else str(user_data_dir()))
 
 
 def embedded(key: str) -> Any:
@@ -96,11 +108,9 @@ OIDC_NAME = text("OIDC_NAME", "single sign-on")
 OIDC_REQUIRED_CLAIM = text("OIDC_REQUIRED_CLAIM")
 OIDC_SECOND_FACTOR = flag("OIDC_SECOND_FACTOR", False)
 
-# Recruitment panels: where Prolific publishes the keys that sign its study links, and the issuer that the links name
-PROLIFIC_KEYS_URL = text("PROLIFIC_KEYS_URL", "https://api.prolific.com/.well-known/study/jwks.json")
-PROLIFIC_ISSUER = text("PROLIFIC_ISSUER", "https://www.prolific.com")
-
 # Limits that keep one visitor from taking places that others need
+#: A researcher's session ends after this time without a request.
+RESEARCHER_IDLE_MINUTES = number("RESEARCHER_IDLE_MINUTES", 720, least=5)
 JOINS_PER_ADDRESS = number("JOINS_PER_ADDRESS", 100, least=1)
 JOINS_PER_ACCOUNT = number("JOINS_PER_ACCOUNT", 50, least=1)
 
@@ -149,7 +159,7 @@ LOG_LEVEL = text("LOG_LEVEL", "INFO").upper()
 LOG_JSON = flag("LOG_JSON", False)
 METRICS_TOKEN = text("METRICS_TOKEN")
 SENTRY_DSN = text("SENTRY_DSN")
-STATIC_ROOT = ROOT / text("STATIC_ROOT", str(DATA_DIR / "static"))
+STATIC_ROOT = HOME / text("STATIC_ROOT", str(DATA_DIR / "static"))
 STATIC_HASHED = flag("STATIC_HASHED", PRODUCTION)
 
 

@@ -20,7 +20,7 @@ PATTERNS = (
     (re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), HIDDEN),
     # Links that give access to anyone who has them.
     (re.compile(r"(/password/reset/)[^\s/]+/[^\s/?]+"), rf"\1{HIDDEN}"),
-    (re.compile(r"(/join/)[^\s/?]+"), rf"\1{HIDDEN}"),
+    (re.compile(r"(/(?:join|return|receipt|colleague)/)[^\s/?]+"), rf"\1{HIDDEN}"),
 )
 
 
@@ -31,8 +31,8 @@ def hide_secrets(text: str) -> str:
     'connecting to redis://:[hidden]@127.0.0.1:6379/0'
     >>> hide_secrets("headers: Authorization: Bearer sk-abc, other: 1")
     'headers: Authorization: [hidden], other: 1'
-    >>> hide_secrets("?prolific_token=ey.J.x&utm=1")
-    '?prolific_token=[hidden]&utm=1'
+    >>> hide_secrets("?panel_token=ey.J.x&utm=1")
+    '?panel_token=[hidden]&utm=1'
     >>> hide_secrets("Not Found: /password/reset/MQ/abc-123/")
     'Not Found: /password/reset/[hidden]/'
     """

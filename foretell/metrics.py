@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import redis
 from django.apps import apps
@@ -16,10 +15,13 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Count, Max, Min
 from django.utils import timezone
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector, CollectorRegistry
 
 from foretell import env
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 QUEUES = (env.SHORT_QUEUE, env.LONG_QUEUE)
 #: Jobs that are rows with a state: metric label -> (model, states that wait for a worker).
 JOBS = {
@@ -30,113 +32,113 @@ JOBS = {
 }
 
 
-@dataclass
-class Metric:
-    """One gauge: values by label, e.g. ``{'job="runs"': 3.0}``; an empty label for a single value."""
-
-    name: str
-    about: str
-    values: dict[str, float] = field(default_factory=dict)
-
-    def lines(self) -> Iterator[str]:
-        if self.values:
-            yield f"# HELP foretell_{self.name} {self.about}"
-            yield f"# TYPE foretell_{self.name} gauge"
-        for label, value in self.values.items():
-            yield f"foretell_{self.name}{f'{{{label}}}' if label else ''} {value:g}"
+def metrics_text() -> bytes:
+    registry = CollectorRegistry()
+    registry.register(Installation())
+    return generate_latest(registry)
 
 
-def metrics_text() -> str:
-    return "\n".join(line for metric in metrics() for line in metric.lines()) + "\n"
+class Installation(Collector):
+    def describe(self) -> list[Metric]:
+        return []  # otherwise every value would be read twice, once to learn the names
+
+    def collect(self) -> Iterator[Metric]:
+        up = 1.0
+        try:
+            yield from [*database_metrics(), *job_metrics(), *lease_metrics()]
+        except DatabaseError:
+            connection.close()
+            up = 0.0
+        yield gauge("database_up", "Whether Postgres responds.", up)
+        yield from redis_metrics()
+        yield from disk_metrics()
 
 
-def metrics() -> list[Metric]:
-    up = Metric("database_up", "Whether Postgres responds.", {"": 1.0})
-    found: list[Metric] = []
-    try:
-        found = [*database_metrics(), *job_metrics(), *lease_metrics()]
-    except DatabaseError:
-        connection.close()
-        up.values[""] = 0.0
-    return [up, *found, *redis_metrics(), *disk_metrics()]
+def gauge(
+    name: str, about: str, value: float | None = None, labels: tuple[str, ...] = ()
+) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"foretell_{name}", about, value=value, labels=labels or None)
 
 
-def database_metrics() -> list[Metric]:
+def database_metrics() -> Iterator[Metric]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
-        size = cursor.fetchone()[0]
+        yield gauge("database_bytes", "Size of the database.", cursor.fetchone()[0])
         cursor.execute(
             "SELECT count(*), current_setting('max_connections')::int FROM pg_stat_activity"
             " WHERE backend_type = 'client backend'"
         )
         used, most = cursor.fetchone()
+        yield gauge("database_connections", "Connections to Postgres.", used)
+        yield gauge("database_connections_limit", "max_connections of Postgres.", most)
         # Exact counts of large tables are slow; the statistics are close enough to see growth.
         cursor.execute(
             "SELECT relname, n_live_tup FROM pg_stat_user_tables WHERE relname IN"
             " ('annotator_judgment', 'annotator_item', 'annotator_participation', 'evaluation_call')"
         )
-        rows = {f'table="{name}"': float(count) for name, count in cursor.fetchall()}
-    return [
-        Metric("database_bytes", "Size of the database.", {"": float(size)}),
-        Metric("database_connections", "Connections to Postgres.", {"": float(used)}),
-        Metric("database_connections_limit", "max_connections of Postgres.", {"": float(most)}),
-        Metric("table_rows", "Rows of the tables that grow, by Postgres' statistics.", rows),
-    ]
+        rows = gauge(
+            "table_rows", "Rows of the tables that grow, by Postgres' statistics.", labels=("table",)
+        )
+        for name, count in cursor.fetchall():
+            rows.add_metric([name], count)
+        yield rows
 
 
-def job_metrics() -> list[Metric]:
-    count = Metric("jobs", "Jobs by kind and state.")
-    oldest = Metric("job_oldest_seconds", "Age of the oldest job that isn't finished.")
-    now = timezone.now()
+def job_metrics() -> Iterator[Metric]:
+    jobs = gauge("jobs", "Jobs by kind and state.", labels=("job", "state"))
+    oldest = gauge("job_oldest_seconds", "Age of the oldest job that isn't finished.", labels=("job",))
+    for kind, (name, _) in JOBS.items():
+        states = apps.get_model(name)._default_manager.values_list("state").annotate(Count("pk"))
+        for state, number in states.order_by("state"):
+            jobs.add_metric([kind, state], number)
+    for kind, seconds in oldest_jobs().items():
+        oldest.add_metric([kind], seconds)
+    yield jobs
+    yield oldest
+
+
+def oldest_jobs() -> dict[str, float]:
+    """Kind of job -> the age in seconds of the oldest that waits for a worker; 0 if none does."""
+    now, ages = timezone.now(), {}
     for kind, (name, waiting) in JOBS.items():
-        model = apps.get_model(name)
-        for state, number in (
-            model._default_manager.values_list("state").annotate(Count("pk")).order_by("state")
-        ):
-            count.values[f'job="{kind}",state="{state}"'] = float(number)
-        first = model._default_manager.filter(state__in=waiting).aggregate(at=Min("created_at"))["at"]
-        oldest.values[f'job="{kind}"'] = (now - first).total_seconds() if first else 0.0
-    return [count, oldest]
+        jobs = apps.get_model(name)._default_manager.filter(state__in=waiting)
+        first = jobs.aggregate(at=Min("created_at"))["at"]
+        ages[kind] = (now - first).total_seconds() if first else 0.0
+    return ages
 
 
-def lease_metrics() -> list[Metric]:
-    """Leases, and how late the periodic tasks are: an expired lease waits for the next one."""
-    assignments = apps.get_model("annotator.Assignment")._default_manager.filter(state="leased")
-    now = timezone.now()
-    first = assignments.aggregate(at=Min("lease_until"))["at"]
-    late = max((now - first).total_seconds(), 0.0) if first else 0.0
+def lease_overdue_seconds() -> float:
+    """How late the periodic tasks are: an expired lease waits for the next one."""
+    leases = apps.get_model("annotator.Assignment")._default_manager.filter(state="leased")
+    first = leases.aggregate(at=Min("lease_until"))["at"]
+    return max((timezone.now() - first).total_seconds(), 0.0) if first else 0.0
+
+
+def lease_metrics() -> Iterator[Metric]:
+    leases = apps.get_model("annotator.Assignment")._default_manager.filter(state="leased")
     latest = apps.get_model("annotator.Judgment")._default_manager.aggregate(at=Max("pk"))["at"]
-    return [
-        Metric("leases", "Tasks that annotators have in hand.", {"": float(assignments.count())}),
-        Metric(
-            "lease_overdue_seconds",
-            "How late the periodic tasks are: age of the oldest expired lease.",
-            {"": late},
-        ),
-        Metric(
-            "judgments_total",
-            "Largest id of a judgment: grows with every judgment.",
-            {"": float(latest or 0)},
-        ),
-    ]
+    yield gauge("leases", "Tasks that annotators have in hand.", leases.count())
+    about = "How late the periodic tasks are: age of the oldest expired lease."
+    yield gauge("lease_overdue_seconds", about, lease_overdue_seconds())
+    yield gauge("judgments_total", "Largest id of a judgment: grows with every judgment.", latest or 0)
 
 
-def redis_metrics() -> list[Metric]:
-    up = Metric("redis_up", "Whether Redis responds.", {"": 0.0})
+def redis_metrics() -> Iterator[Metric]:
+    queues = gauge("queue_messages", "Messages that wait for a worker.", labels=("queue",))
+    up = 1.0
     try:
         with redis.Redis.from_url(
             settings.CELERY_BROKER_URL, socket_connect_timeout=1, socket_timeout=1
         ) as client:
-            queue = {f'queue="{name}"': float(client.llen(name)) for name in QUEUES}
+            for name in QUEUES:
+                queues.add_metric([name], client.llen(name))
+        yield queues
     except redis.RedisError:
-        return [up]
-    up.values[""] = 1.0
-    return [up, Metric("queue_messages", "Messages that wait for a worker.", queue)]
+        up = 0.0
+    yield gauge("redis_up", "Whether Redis responds.", up)
 
 
-def disk_metrics() -> list[Metric]:
+def disk_metrics() -> Iterator[Metric]:
     usage = shutil.disk_usage(env.DATA_DIR if env.DATA_DIR.exists() else env.ROOT)
-    return [
-        Metric("disk_free_bytes", "Free space where files are stored.", {"": float(usage.free)}),
-        Metric("disk_bytes", "Size of the disk where files are stored.", {"": float(usage.total)}),
-    ]
+    yield gauge("disk_free_bytes", "Free space where files are stored.", usage.free)
+    yield gauge("disk_bytes", "Size of the disk where files are stored.", usage.total)

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,9 @@ def demo_context(request: Any) -> dict[str, int | None]:
 
 def fingerprint(provider_url: str) -> dict[str, str]:
     """Digests of the sources of the tables, the static files and the demo."""
-    lock = _digest([env.ROOT / "requirements.lock"], content=True)
+    lock = _digest([env.ROOT / "requirements.lock"], content=True) if env.CHECKOUT else version("foretell")
     migrations = [path for app in APPS for path in sorted((env.ROOT / app / "migrations").glob("*.py"))]
-    folders = [env.ROOT / "static", *(env.ROOT / app / "static" for app in APPS)]
+    folders = [env.ASSETS / "static", *(env.ROOT / app / "static" for app in APPS)]
     static = [env.ROOT / "annotator/web/bundles.py"]
     static += [path for folder in folders if folder.is_dir() for path in sorted(folder.rglob("*"))]
     return {

@@ -1,4 +1,4 @@
-"""``make run``: run Postgres, Redis, the scripted model, the web server and the workers until Ctrl-C.
+"""``make run`` and ``foretell run``: run Postgres, Redis, the scripted model, the web server and the workers until Ctrl-C.
 
 Every process ends with this one, and the next start ends processes that a killed one left. Only one supervisor at a
 time uses a data directory: it holds a file lock, which the kernel releases however the process ends.
@@ -12,7 +12,6 @@ import fcntl
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -29,11 +28,12 @@ from foretell.embedded import EmbeddedError, EmbeddedServers
 from foretell.embedded.postgres import tail
 from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent, spawn
 from foretell.embedded.watch import Server, WatchedServer
-from foretell.serve import housekeeping_command, web_command, worker_command
+from foretell.serve import housekeeping_command, port_problem, web_command, worker_command
 from foretell.stopping import Stopping, ignore_stop_signals, pause, stop_if_asked, stop_on_signals
 from foretell.supervisor import MARK, Service, end_marked, stop_together
 
 FIRST_PAGE_SECONDS = 300
+COMMAND = "make run" if env.CHECKOUT else "foretell run"
 
 
 class Fault(RuntimeError):
@@ -76,18 +76,11 @@ class LocalInstallation:
             self.load_demo()
         self.welcome()
         if problem := unfinished_restore.problem():
-            say(problem)  # and go on: the restore needs these servers
+            say(problem)  # and continue: the restore needs these servers
 
     def check_port(self) -> None:
-        with socket.socket(socket.AF_INET6 if ":" in env.HOST else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((env.HOST, env.PORT))
-            except OSError as error:
-                raise Fault(
-                    f"cannot listen on {env.HOST}:{env.PORT} ({error.strerror}). Choose another port: "
-                    f"PORT={env.PORT + 1} make run"
-                ) from None
+        if problem := port_problem():
+            raise Fault(f"{problem}. Choose another port: PORT={env.PORT + 1} {COMMAND}")
 
     def start_servers(self) -> None:
         servers = EmbeddedServers(self.data_dir)
@@ -101,6 +94,9 @@ class LocalInstallation:
         self.environment = {
             **os.environ,
             MARK: str(self.data_dir),
+            # The processes start in another folder, from which a relative path would be another one.
+            "DATA_DIR": str(self.data_dir),
+            "STATIC_ROOT": str(env.STATIC_ROOT.resolve()),
             "DJANGO_SETTINGS_MODULE": "foretell.settings",
             "DATABASE_URL": addresses["database_url"],
             "REDIS_URL": addresses["redis_url"],
@@ -115,6 +111,7 @@ class LocalInstallation:
         provider += ["--port", env_port(self.environment["SCRIPTED_PROVIDER_URL"])]
         term, quit_ = signal.SIGTERM, signal.SIGQUIT
         services = [self.service("web", web_command(), term, ((term, 12),))]
+        services[0].port = env.PORT
         for name, command in (("worker", worker_command()), ("housekeeping", housekeeping_command())):
             # Killed together with the supervisor, because its servers are gone by then; its tasks resume later.
             # In an orderly stop it gets a few seconds. Celery itself would wait until its tasks are finished.
@@ -213,7 +210,7 @@ class LocalInstallation:
         for entrance in entrances:
             note = " / ".join(entrance[key] for key in ("username", "password", "about") if entrance.get(key))
             lines.append(f"{entrance['label']:<12} {base}{entrance['url']}  {note}".rstrip())
-        lines.append(f"Logs are in {self.data_dir / 'logs'}. Press Ctrl-C to stop.")
+        lines.append(f"Data and logs are in {self.data_dir}. Press Ctrl-C to stop.")
         print("\n  " + "\n  ".join(lines) + "\n", flush=True)
 
     # --- keep ----------------------------------------------------------------------------------------
@@ -273,8 +270,8 @@ def only_one() -> Iterator[None]:
         except OSError:
             file.seek(0)
             raise Fault(
-                f"another `make run` (process {file.read().strip() or '?'}) is using {env.DATA_DIR}. Stop it first, "
-                "or choose another directory and port: DATA_DIR=… PORT=… make run"
+                f"another `{COMMAND}` (process {file.read().strip() or '?'}) is using {env.DATA_DIR}. Stop it first, "
+                f"or choose another directory and port: DATA_DIR=… PORT=… {COMMAND}"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Callable
 
@@ -11,9 +12,9 @@ from foretell import env, unfinished_restore
 
 def web_command() -> list[str]:
     if env.DEBUG:
-        return [sys.executable, "manage.py", "runserver", f"{env.HOST}:{env.PORT}"]
+        return [sys.executable, "-m", "foretell", "manage", "runserver", f"{env.HOST}:{env.PORT}"]
     return [
-        *(sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws"),
+        *(sys.executable, "-m", "foretell.preloaded_granian", "--interface", "wsgi", "--no-ws"),
         *("--host", env.HOST, "--port", str(env.PORT)),
         *("--workers", str(env.WEB_WORKERS), "--blocking-threads", str(env.WEB_THREADS)),
         *("--respawn-failed-workers", "--workers-kill-timeout", "10"),
@@ -46,11 +47,25 @@ def _celery_worker(name: str, queues: str) -> list[str]:
 
 
 def beat_command() -> list[str]:
-    # Beat writes this file every few minutes; the health check looks at its age.
     return [
         *(sys.executable, "-m", "celery", "-A", "foretell", "beat", "--loglevel", env.LOG_LEVEL),
-        *("--schedule", "/tmp/beat-schedule", "--pidfile", ""),  # noqa: S108
+        *("--scheduler", "foretell.beat:MemoryScheduler", "--pidfile", ""),
     ]
+
+
+def port_problem() -> str:
+    """Why nothing can listen on ``HOST:PORT``; empty if it's free.
+
+    granian shares its port with other processes (``SO_REUSEPORT``), so that it would start beside any of them that does the same,
+    and each would get a part of the requests. This socket shares nothing.
+    """
+    with socket.socket(socket.AF_INET6 if ":" in env.HOST else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((env.HOST, env.PORT))
+        except OSError as error:
+            return f"cannot listen on {env.HOST}:{env.PORT} ({error.strerror})"
+    return ""
 
 
 COMMANDS: dict[str, Callable[[], list[str]]] = {
@@ -67,6 +82,9 @@ def main() -> int:
         return 2
     if problem := unfinished_restore.problem():
         print(problem, file=sys.stderr)
+        return 1
+    if sys.argv[1] == "web" and (problem := port_problem()):
+        print(f"{problem}. Stop the process that uses it, or set PORT.", file=sys.stderr)
         return 1
     command = COMMANDS[sys.argv[1]]()
     os.execv(command[0], command)  # noqa: S606

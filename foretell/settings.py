@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.usersessions",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "foretell",
@@ -48,11 +49,13 @@ MIDDLEWARE = [
     "foretell.health.HealthMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "foretell.compression.PageCompressionMiddleware",
     "foretell.no_store.NoStoreMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "annotator.accounts.activity.ActivityMiddleware",
     "annotator.web.language.LanguageMiddleware",
     "annotator.accounts.acting.ActingMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -69,7 +72,7 @@ WSGI_APPLICATION = "foretell.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [env.ASSETS / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -77,6 +80,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "foretell.prepare.demo_context",
+                "foretell.researcher_frame.researcher_frame",
             ],
             "libraries": {
                 "screens": "annotator.web.templatetags.screens",
@@ -118,14 +122,14 @@ LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
 #: Languages whose translation a speaker has read and signed. The others say that a machine translated them.
 LANGUAGES_CHECKED = {"en"}
 LANGUAGE_COOKIE_NAME = "language"
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [env.ASSETS / "locale"]
 USE_I18N = True
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["foretell.formats"]
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [env.ASSETS / "static"]
 #: Bundles come first: they join the files in static/ into one style sheet and one script.
 STATICFILES_FINDERS = [
     "annotator.web.bundles.BundleFinder",
@@ -133,7 +137,9 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
 ]
 STATIC_ROOT = env.STATIC_ROOT
-_STATIC = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+#: Style sheets and scripts joined from several files.
+BUNDLES_DIR = env.DATA_DIR / "bundles"
+_STATIC = "foretell.static_files.ReadableStaticFiles"
 if not env.STATIC_HASHED:
     _STATIC = "django.contrib.staticfiles.storage.StaticFilesStorage"
     WHITENOISE_USE_FINDERS = True
@@ -186,6 +192,7 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "annotator.accounts.breached.BreachedPasswordValidator"},
 ]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
@@ -195,7 +202,10 @@ PASSWORD_HASHERS = [
 ACCOUNT_ADAPTER = "annotator.accounts.second_factor.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 MFA_ADAPTER = "annotator.accounts.second_factor.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_FORMS = {
+    "add_webauthn": "annotator.accounts.second_factor.PasskeyForm",
     "authenticate": "annotator.accounts.second_factor.LoginCodeForm",
     "reauthenticate": "annotator.accounts.second_factor.ReauthenticationCodeForm",
 }
@@ -225,6 +235,7 @@ SOCIALACCOUNT_PROVIDERS = {
     }
 }
 SESSION_ENGINE = "annotator.accounts.sessions"
+RESEARCHER_IDLE_MINUTES = env.RESEARCHER_IDLE_MINUTES
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = (
@@ -233,7 +244,6 @@ SESSION_COOKIE_SAMESITE = (
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = env.CSRF_TRUSTED_ORIGINS
 
-PROLIFIC_KEYS_URL, PROLIFIC_ISSUER = env.PROLIFIC_KEYS_URL, env.PROLIFIC_ISSUER
 JOINS_PER_ADDRESS = env.JOINS_PER_ADDRESS
 JOINS_PER_ACCOUNT = env.JOINS_PER_ACCOUNT
 
@@ -304,6 +314,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "CountedEnum": [("left_out", "Left out"), ("wrong", "Counted as wrong")],
         "ReportStateEnum": "evaluation.models.report.Report.State",
+        "MemberRoleEnum": "annotator.models.membership.Membership.Role",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Creates .venv and installs a lock file into it: `foretell/setup.sh requirements.lock`.
-# Returns at once if that lock is installed already. PYTHON=… chooses the interpreter.
+# Returns at once if that lock is installed already. PYTHON=… chooses the interpreter, VENV=… another folder.
 set -eu
 cd "$(dirname "$0")/.."
 lock=$1
-stamp=.venv/.installed-$lock
+venv=${VENV:-.venv}
+stamp=$venv/.installed-$lock
 
-installed() { [ -x .venv/bin/python ] && cmp -s "$lock" "$stamp" && .venv/bin/python -c '' 2>/dev/null; }
+installed() { [ -x "$venv"/bin/python ] && cmp -s "$lock" "$stamp" && "$venv"/bin/python -c '' 2>/dev/null; }
 installed && exit 0
 
 # One installation at a time, on machines that have flock.
@@ -32,38 +33,38 @@ has_uv() { command -v uv >/dev/null 2>&1; }
 
 make_venv() {
     if has_uv; then
-        uv venv --quiet --clear --python "$1" .venv 2>/dev/null && return 0
+        uv venv --quiet --clear --python "$1" "$venv" 2>/dev/null && return 0
     fi
-    "$1" -m venv --clear .venv 2>/dev/null && return 0
+    "$1" -m venv --clear "$venv" 2>/dev/null && return 0
     # Debian has ensurepip in a separate package.
     version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         echo "installing python$version-venv"
         apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive \
-            apt-get install -y -qq "python$version-venv" >/dev/null && "$1" -m venv --clear .venv && return 0
+            apt-get install -y -qq "python$version-venv" >/dev/null && "$1" -m venv --clear "$venv" && return 0
     fi
     echo "$1 can't create a virtual environment. Debian, Ubuntu: apt install python$version-venv" >&2
     return 1
 }
 
 has_uv && needed=sys || needed=sys,pip
-if ! .venv/bin/python -c "import $needed; sys.exit(sys.version_info < (3, 11))" 2>/dev/null; then
+if ! "$venv"/bin/python -c "import $needed; sys.exit(sys.version_info < (3, 11))" 2>/dev/null; then
     python=$(find_python)
-    echo "creating .venv with $python"
+    echo "creating $venv with $python"
     make_venv "$python"
 fi
 installed && exit 0
 install_with_uv() {
     has_uv || return 1
     echo "installing $lock with uv (only once)"
-    uv pip install --quiet --python .venv/bin/python --no-deps --require-hashes -r "$lock" && return 0
+    uv pip install --quiet --python "$venv"/bin/python --no-deps --require-hashes -r "$lock" && return 0
     echo "uv failed; trying pip" >&2
-    .venv/bin/python -c 'import pip' 2>/dev/null || "$(find_python)" -m venv --clear .venv
+    "$venv"/bin/python -c 'import pip' 2>/dev/null || "$(find_python)" -m venv --clear "$venv"
     return 1
 }
 if ! install_with_uv; then
     echo "installing $lock (only once; takes a few minutes)"
     PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
-        .venv/bin/python -m pip install -qq --no-deps --require-hashes -r "$lock"
+        "$venv"/bin/python -m pip install -qq --no-deps --require-hashes -r "$lock"
 fi
 cp "$lock" "$stamp"

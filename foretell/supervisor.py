@@ -19,13 +19,18 @@ from foretell.embedded.process import kill_group, spawn
 MARK = "FORETELL_SUPERVISED_FROM"
 LONGEST_WAIT = 30.0
 STEADY_AFTER = 30.0
+#: How long requests may take that began before their process was replaced.
+FINISH_SECONDS = 10.0
 
 Say = Callable[[str], None]
 
 
 @dataclass
 class Service:
-    """One process to keep running. ``stop_steps`` are the signals that stop it and the seconds to wait after each."""
+    """One process to keep running. ``stop_steps`` are the signals that stop it and the seconds to wait after each.
+
+    If it listens on a ``port`` in children of its own, they survive it when it's killed, and go on serving until its replacement does.
+    """
 
     name: str
     command: list[str]
@@ -34,6 +39,10 @@ class Service:
     on_parent_death: signal.Signals
     stop_steps: tuple[tuple[signal.Signals, float], ...]
     cwd: Path
+    port: int = 0
+    #: The process group that is being replaced, and when to kill it.
+    replaced: int = 0
+    replaced_until: float = 0.0
     process: subprocess.Popen[bytes] | None = None
     failures: int = 0
     started_at: float = 0.0
@@ -60,9 +69,16 @@ class Service:
         if self.running():
             if self.failures and now - self.started_at > STEADY_AFTER:
                 self.failures = 0
+            if self.replaced:
+                self._end_replaced(now)
             return
         if self.retry_at == 0.0 and self.process is not None:
-            kill_group(self.process.pid)  # its own children, which survive a kill -9 of their parent
+            # Its own children survive a kill -9 of their parent.
+            if self.port and listens(self.process.pid, self.port):
+                self.kill_replaced()
+                self.replaced, self.replaced_until = self.process.pid, 0.0
+            else:
+                kill_group(self.process.pid)
             wait = 0.0 if self.failures == 0 else min(0.5 * 2**self.failures, LONGEST_WAIT)
             self.retry_at = now + wait
             self.failures += 1
@@ -72,6 +88,39 @@ class Service:
             )
         if now >= self.retry_at:
             self.start()
+
+    def _end_replaced(self, now: float) -> None:
+        """Once the new process serves, let the children of the old one finish their requests, then kill them."""
+        if not self.replaced_until:
+            if self.process is not None and listens(self.process.pid, self.port):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.replaced, signal.SIGTERM)
+                self.replaced_until = now + FINISH_SECONDS
+        elif now > self.replaced_until:
+            self.kill_replaced()
+
+    def kill_replaced(self) -> None:
+        if self.replaced:
+            kill_group(self.replaced)
+            self.replaced = 0
+
+
+def listens(group: int, port: int) -> bool:
+    """Whether a process of this group listens on a port."""
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == group and any(
+                one.status == psutil.CONN_LISTEN and one.laddr.port == port
+                for one in process.net_connections("tcp")
+            ):
+                return True
+        except (
+            psutil.Error,
+            ProcessLookupError,
+            PermissionError,
+        ):  # it has ended, or belongs to another user
+            continue
+    return False
 
 
 def how_it_ended(code: int) -> str:
@@ -95,6 +144,7 @@ def stop_together(services: Iterable[Service]) -> None:
             assert process is not None  # noqa: S101
             if process.poll() is not None or (now >= deadline[service.name] and not steps[service.name]):
                 kill_group(process.pid)
+                service.kill_replaced()
                 process.wait()
                 service.process = None
                 running.remove(service)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from foretell import env
 
-FOLDERS = ("templates", "annotator", "evaluation")
+FOLDERS = (env.ASSETS / "templates", env.ROOT / "annotator", env.ROOT / "evaluation")
 
 
 def template_files() -> list[Path]:
-    return [path for folder in FOLDERS for path in sorted((env.ROOT / folder).rglob("*.html"))]
+    return [path for folder in FOLDERS for path in sorted(folder.rglob("*.html"))]
 
 
 def faults() -> list[str]:
@@ -20,13 +20,13 @@ def faults() -> list[str]:
     from django.template import TemplateSyntaxError, engines
 
     engine = engines["django"]
-    found = []
+    problems = []
     for path in template_files():
         try:
             engine.from_string(path.read_text())
         except TemplateSyntaxError as error:
-            found.append(f"{path.relative_to(env.ROOT)}: {error}")
-    return found
+            problems.append(f"{path.relative_to(env.ROOT)}: {error}")
+    return problems
 
 
 def main() -> int:
@@ -34,9 +34,9 @@ def main() -> int:
     import django
 
     django.setup()
-    found = faults()
-    print("\n".join(found) or f"{len(template_files())} templates compile")
-    return bool(found)
+    problems = faults()
+    print("\n".join(problems) or f"{len(template_files())} templates compile")
+    return bool(problems)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A file in ``DATA_DIR`` while a restore is under way, so that nothing serves what an interrupted one left.
 
 The rows of a backup are there before people who were erased later are erased again. If the restore is killed in between, the same
-command goes on where it stopped, and until then ``foretell.serve`` starts nothing. ``make run`` does, because its servers are needed.
+command resumes where it stopped, and until then ``foretell.serve`` starts nothing. ``make run`` does, because its servers are needed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from foretell import env
 
 MESSAGE = (
     "A restore hasn't finished: people who were erased may be in the database again. Run the same `manage.py restore` command "
-    "again; it goes on where it stopped. (To give it up, empty the database and delete {path}.)"
+    "again; it resumes where it stopped. (To give it up, empty the database and delete {path}.)"
 )
 
 
@@ -30,10 +30,10 @@ def problem() -> str:
 def rows_are_there(*, backup: str, database: str) -> bool:
     """Whether an interrupted restore has put all rows of this backup into this database."""
     try:
-        found = json.loads(path().read_text())
+        noted = json.loads(path().read_text())
     except (FileNotFoundError, ValueError):
         return False
-    return bool(found == {"backup": backup, "database": database, "rows": True})
+    return bool(noted == {"backup": backup, "database": database, "rows": True})
 
 
 def note(*, backup: str, database: str, rows: bool) -> None:

@@ -13,7 +13,7 @@ urlpatterns = [
     # One page for everybody, which limits attempts at the old password.
     path("admin/password_change/", RedirectView.as_view(pattern_name="annotator:password_change")),
     path("admin/", admin.site.urls),
-    path("two-factor/", include("allauth.mfa.urls")),
+    path("two-factor/", include("annotator.accounts.two_factor_urls")),
     path("sso/", include("foretell.single_sign_on_urls")),
     path("api/v1/", include("annotator.api.urls")),
     path("", include("annotator.urls")),

@@ -20,7 +20,7 @@ ones without noticing each other. Only a study's short name is unique on the ser
 - **An endpoint can be shared** with other workspaces, whose runs may then use it. They can't see its page or change it.
 - **A qualification** counts in the studies of its workspace only.
 - **An API token** reaches what its person reaches, within its scopes: read, write, run models, personal data.
-- Everybody else gets "not found", and it is logged. Superusers reach everything: they run the server.
+- Everyone else gets "not found", and it is logged. Superusers reach everything: they run the server.
 
 Each researcher has a workspace of their own. What was made before there were workspaces is in one for each set of people who
 owned studies together, so nobody sees more than before. Whoever leaves a workspace also loses their roles in its studies.

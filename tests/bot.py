@@ -136,7 +136,7 @@ class Bot:
     ) -> Any:
         """Work until nothing is left, or ``most`` tasks are done."""
         done = 0
-        while done < most and b'action="/task/' in page.content:
+        while done < most and re.search(rb'action="/task/\d+/"', page.content):
             if each:
                 each(page)
             form = self.form(page, action=r"^/task/\d+/$")

@@ -17,7 +17,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests import network
+from tests import network, order
 from tests import public_data as public_data_files
 from tests.public_data import REAL, PublicData
 from tests.servers import SessionServers, use_own_redis_and_files
@@ -45,7 +45,9 @@ import pytest_django  # noqa: E402
 import pytest_django.fixtures  # noqa: E402
 import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
+from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
+from pytest_django.plugin import blocking_manager_key  # noqa: E402
 
 from tests import emptying  # noqa: E402
 from tests.processes import WebProcess, WorkerProcess  # noqa: E402
@@ -59,6 +61,8 @@ if os.environ["REDIS_URL"] != settings.CELERY_BROKER_URL:
 # five. On a busy machine that would be tested instead of what a test is about.
 settings.CACHES["default"].setdefault("OPTIONS", {}).update(socket_timeout=300, socket_connect_timeout=300)
 settings.DATABASES["default"].setdefault("OPTIONS", {})["connect_timeout"] = 300
+if template := os.environ.get("TESTS_TEMPLATE"):
+    connection.settings_dict["TEST"]["TEMPLATE"] = template
 # A fast hasher, because many tests log in. Tests of passwords set the real one.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # WhiteNoise otherwise lists all static files for each client of a test, which takes longer than most requests.
@@ -74,6 +78,11 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: object) -> None:
     (``use_own_redis_and_files``): a Celery worker waited at one for what the test had sent to the other.
     """
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+    if _servers.servers is not None:  # the migrations run once, and each worker copies their tables
+        with config.stash[blocking_manager_key].unblock():
+            call_command("migrate", verbosity=0, interactive=False)
+            connection.close()
+        os.environ["TESTS_TEMPLATE"] = connection.settings_dict["NAME"]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -83,6 +92,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.groups import Groups  # here, because sessions in one process work without xdist
 
     return Groups(config, log)
+
+
+# Last, so that the order of pytest-randomly remains among tests of the same place.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order.in_order(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

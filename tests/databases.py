@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
 from django.db import connection
 from psycopg import sql
+
+#: What `deploy/initial-migrations` has stored.
+STORED = Path(__file__).parent / "faults" / "earlier_database.sql.gz"
 
 
 def address(name: str) -> str:
@@ -28,6 +34,12 @@ def empty_database(suffix: str) -> Iterator[str]:
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         yield address(name)
         _drop(server, name)
+
+
+def stored_load(url: str) -> None:
+    """Fill an empty database with that of the last version before the initial migrations, in use."""
+    with psycopg.connect(url) as database:
+        database.execute(gzip.decompress(STORED.read_bytes()))
 
 
 def _drop(server: psycopg.Connection[Any], name: str) -> None:
@@ -55,4 +67,10 @@ UNION SELECT concat_ws(' ', 'function', pg_get_functiondef(oid)) FROM pg_proc WH
 def schema(url: str) -> set[str]:
     """A line for everything that the migrations of a database have made, but its rows."""
     with psycopg.connect(url) as database:
-        return {line for (line,) in database.execute(_SCHEMA)}
+        return {_normal(line) for (line,) in database.execute(_SCHEMA)}
+
+
+def _normal(line: str) -> str:
+    """Without what Postgres writes differently after ``pg_dump``: casts, brackets, and the order of a condition's parts."""
+    line = re.sub(r"::(text|character varying)(\[\])?|[()]", "", line).replace(" WHERE ", " AND ")
+    return " AND ".join(sorted(line.split(" AND ")))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from xdist.scheduler import LoadGroupScheduling
 
-#: File -> group. xdist begins with the group that has most tests, and then takes the others.
+#: File -> group.
 GROUPS = {
     "tests/e2e/test_every_page.py": "one world",
     "tests/e2e/test_newcomer.py": "make run",
     "tests/e2e/test_study_end_to_end.py": "make run",
+    "tests/faults/test_supervisor.py": "supervised",
 }
 
 

@@ -30,6 +30,9 @@ class Installation:
         self.log = directory / "run.log"
         self.port = free_port()
         self.settings = {"DEMO": "0", "WEB_WORKERS": "1", "WORKER_CONCURRENCY": "1", **settings}
+        #: How it is started, and where: from a checkout, or from an installed wheel.
+        self.command = [sys.executable, "-m", "foretell.run"]
+        self.folder = env.ROOT
         self.child: subprocess.Popen[bytes] | None = None
 
     def environment(self) -> dict[str, str]:
@@ -39,8 +42,8 @@ class Installation:
     def launch(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as output:
             return subprocess.Popen(
-                [sys.executable, "-m", "foretell.run"],
-                cwd=env.ROOT,
+                self.command,
+                cwd=self.folder,
                 env=self.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -30,9 +30,9 @@ def clarity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HitType
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     monkeypatch.setattr(annotator.hit_types, "__path__", [*annotator.hit_types.__path__, str(tmp_path)])
-    registry.hit_types.cache_clear()
+    registry.HIT_TYPES.forget()
     yield registry.hit_type_get("clarity")
-    registry.hit_types.cache_clear()
+    registry.HIT_TYPES.forget()
     for name in [n for n in sys.modules if n.startswith("annotator.hit_types.clarity")]:
         del sys.modules[name]
     delattr(annotator.hit_types, "clarity")

@@ -19,7 +19,9 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from annotator.recruitment.prolific import webhook_signature
+from annotator.recruitment.panels.prolific import webhook_signature
+from annotator.recruitment.registry import PANELS
+from annotator.recruitment.signing_keys import SigningKeys
 
 ISSUER = "https://www.prolific.example"
 STUDY = "64395e9c2332b8a59a65d51e"
@@ -147,6 +149,23 @@ def _handler(prolific: Prolific) -> type[BaseHTTPRequestHandler]:
             pass
 
     return Handler
+
+
+@contextmanager
+def prolific_trusted() -> Iterator[Prolific]:
+    """The imitation, whose links the panel accepts meanwhile."""
+    panel: Any = PANELS.get("prolific")
+    before = panel.issuer, panel.keys
+    with prolific_server() as prolific:
+        panel.issuer, panel.keys = ISSUER, SigningKeys(prolific.url)
+        yield prolific
+        panel.issuer, panel.keys = before
+
+
+def keys_forget(prolific: Prolific) -> None:
+    """Let the panel fetch the imitation's keys again."""
+    panel: Any = PANELS.get("prolific")
+    panel.keys = SigningKeys(prolific.url)
 
 
 @contextmanager

@@ -7,6 +7,9 @@ from typing import Any
 from allauth.account.app_settings import EmailVerificationMethod
 from allauth.account.internal.flows.login import perform_login, record_authentication
 from allauth.account.models import Login
+from allauth.account.utils import get_next_redirect_url
+from allauth.mfa.webauthn.internal.flows import perform_passwordless_login
+from allauth.mfa.webauthn.views import LoginWebAuthnView
 from django.contrib import admin
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
@@ -54,7 +57,23 @@ class LogIn(LoginView):
             where = reverse("openid_connect_login", args=[PROVIDER])
             query = urlencode({"next": self.get_redirect_url()}) if self.get_redirect_url() else ""
             context |= {"sso_name": name, "sso_url": f"{where}?{query}" if query else where}
-        return context
+        return context | {"passkey_refused": "passkey" in self.request.GET}
+
+
+class PasskeyLogIn(LoginWebAuthnView):
+    """A login with a passkey alone. It counts as a second factor: the device has asked for a finger, a face or a PIN."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        authenticator = form.cleaned_data["credential"]
+        staff = authenticator.user.is_staff
+        where = get_next_redirect_url(self.request) or reverse("admin:index" if staff else "annotator:me")
+        login = Login(
+            user=authenticator.user, redirect_url=where, email_verification=EmailVerificationMethod.NONE
+        )
+        return perform_passwordless_login(self.request, authenticator, login)
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return redirect(f"{reverse('annotator:login')}?passkey=refused")
 
 
 class AdminLogIn(LogIn):

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import base64
 import logging
 from collections.abc import Callable
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.flows.login import get_authentication_records
+from allauth.core import context
+from allauth.core.internal.cryptokit import compare_user_code
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.base import forms as mfa_forms
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal.auth import generate_totp_secret
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from allauth.mfa.totp.internal.auth import (
+    format_hotp_value,
+    generate_totp_secret,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Q
+from django.db.models.signals import pre_save
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -27,10 +33,15 @@ from django.shortcuts import redirect
 from annotator.accounts.attempts import attempt_count, attempts_forget, client_address
 from annotator.accounts.login_throttle import TOO_MANY
 from annotator.accounts.sessions import LoginBackend, person_log_in
+from annotator.core.sealed import Unreadable, seal, unseal
 from annotator.models import LoginAttempt, User, Workspace
 
 log = logging.getLogger(__name__)
-REQUIRED = "Your workspace requires two-factor login. Set it up to go on."
+#: What the secrets of authenticator apps are encrypted for; see ``annotator.core.sealed``.
+PURPOSE = "second factor"
+#: In an authenticator's data: the number of the newest half minute whose code was used.
+LAST_STEP = "last_step"
+REQUIRED = "Your workspace requires two-factor login. Set it up to continue."
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -55,14 +66,14 @@ class SecondFactorAdapter(DefaultMFAAdapter):
     """Secrets of authenticator apps are encrypted, so that nobody who reads the database can generate codes."""
 
     def encrypt(self, text: str) -> str:
-        return _fernet().encrypt(text.encode()).decode()
+        return seal(text, purpose=PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
         """The secret. If no configured key can decrypt it, a random one, so that no code is accepted."""
         try:
-            return _fernet().decrypt(encrypted_text.encode()).decode()
-        except InvalidToken:
-            log.error("a second factor can't be read: put the earlier SECRET_KEY into SECRET_KEY_FALLBACKS")
+            return unseal(encrypted_text, purpose=PURPOSE)
+        except Unreadable as error:
+            log.error("a second factor can't be read: %s", error)
             return generate_totp_secret()
 
     def get_totp_label(self, user: Any) -> str:
@@ -73,32 +84,6 @@ class SecondFactorAdapter(DefaultMFAAdapter):
         others = Authenticator.objects.filter(user=authenticator.user_id).exclude(pk=authenticator.pk)
         last = not others.exclude(type=Authenticator.Type.RECOVERY_CODES).exists()
         return not (last and second_factor_required(authenticator.user))
-
-
-def _fernet() -> MultiFernet:
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return MultiFernet([Fernet(_derived(key)) for key in keys])
-
-
-def secret_reseal(authenticator: Authenticator) -> bool:
-    """Encrypt a secret with the newest key, so that earlier keys can be dropped; returns whether that was necessary.
-
-    The row isn't saved. Raises ``InvalidToken`` if no key can decrypt the secret.
-    """
-    newest, changed = Fernet(_derived(settings.SECRET_KEY)), False
-    for name in ("secret", "seed"):
-        if sealed := authenticator.data.get(name):
-            try:
-                newest.decrypt(sealed.encode())
-            except InvalidToken:
-                authenticator.data[name] = _fernet().rotate(sealed.encode()).decode()
-                changed = True
-    return changed
-
-
-def _derived(key: str) -> bytes:
-    made = HKDF(SHA256(), 32, salt=None, info=b"annotator second factor").derive(key.encode())
-    return base64.urlsafe_b64encode(made)
 
 
 class ThrottledCode(mfa_forms.BaseAuthenticateForm):
@@ -119,6 +104,8 @@ class ThrottledCode(mfa_forms.BaseAuthenticateForm):
         if attempt_count(kind=LoginAttempt.Kind.LOGIN, account=account, address=where) is None:
             raise ValidationError(TOO_MANY, code="too_many")
         code = super().clean_code()
+        if not code_use(self.authenticator, code):
+            raise SecondFactorAdapter().validation_error("incorrect_code")
         attempts_forget(account=account, address=where)
         return code
 
@@ -129,6 +116,62 @@ class LoginCodeForm(ThrottledCode, mfa_forms.AuthenticateForm):
 
 class ReauthenticationCodeForm(ThrottledCode, mfa_forms.ReauthenticateForm):
     """The question before a change of the second factor itself."""
+
+
+class PasskeyForm(AddWebAuthnForm):
+    """A new passkey, with which its owner can log in without a password unless they choose otherwise."""
+
+    name = forms.CharField(
+        label="Name", max_length=60, required=False, help_text="For example, the device that has it."
+    )
+    passwordless = forms.BooleanField(
+        label="Log in with it alone",
+        required=False,
+        initial=True,
+        help_text="Otherwise it replaces the code after your password.",
+    )
+
+
+def code_use(authenticator: Authenticator, code: str) -> bool:
+    """Remember in Postgres that a code was used; False if it, or a later one, had been used before.
+
+    ``allauth`` remembers codes for half a minute in the cache, which may be wiped, but accepts each for a minute and a half.
+    """
+    if authenticator.type != Authenticator.Type.TOTP:
+        return True
+    step = _step(SecondFactorAdapter().decrypt(authenticator.data["secret"]), code)
+    with transaction.atomic():
+        stored = Authenticator.objects.select_for_update().get(pk=authenticator.pk)
+        if step <= stored.data.get(LAST_STEP, -1):
+            return False
+        stored.data[LAST_STEP] = step
+        stored.save(update_fields=["data"])
+    authenticator.data[LAST_STEP] = step
+    return True
+
+
+def _step(secret: str, code: str) -> int:
+    """The number of the half minute whose code this is; -1 if the code isn't valid now."""
+    return max(
+        (
+            step
+            for step in yield_hotp_counters_from_time()
+            if compare_user_code(actual=code, expected=format_hotp_value(hotp_value(secret, step)))
+        ),
+        default=-1,
+    )
+
+
+def _used_in_the_set_up(sender: Any, instance: Authenticator, **_: Any) -> None:
+    """The code that turns the second factor on can't be used again to log in. ``allauth`` stores nothing of it."""
+    if instance._state.adding and instance.type == Authenticator.Type.TOTP and context.request is not None:
+        secret = SecondFactorAdapter().decrypt(instance.data["secret"])
+        instance.data[LAST_STEP] = _step(secret, context.request.POST.get("code", ""))
+
+
+def install_set_up_codes() -> None:
+    """Called once when Django starts."""
+    pre_save.connect(_used_in_the_set_up, sender=Authenticator, dispatch_uid="code of the set-up")
 
 
 def second_factor_required(user: Any) -> bool:

@@ -17,6 +17,7 @@ from django.db.models.functions import Lower
 from django.http import HttpRequest
 from django.utils import timezone
 
+from annotator.accounts.activity import session_begin
 from annotator.core.prepared import Prepared
 from annotator.models import User
 
@@ -87,5 +88,6 @@ class LoginBackend(ModelBackend):
 def person_log_in(request: HttpRequest, user: User) -> None:
     """Start a session; a longer one for people without a password, who couldn't start another."""
     login(request, user, backend=BACKEND)
+    session_begin(request, user)
     if not user.has_usable_password():
         request.session.set_expiry(GUEST_SECONDS)

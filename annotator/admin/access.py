@@ -78,8 +78,11 @@ class StudyScoped(ModelAdmin):
         if role is None or not request.user.is_staff:
             return False
         if obj is None:
-            return request.user.is_superuser or role_anywhere(request, role)
+            return self.may_anywhere(request, role)
         return self.reachable(request, role).filter(pk=obj.pk).exists()
+
+    def may_anywhere(self, request: HttpRequest, role: str) -> bool:
+        return request.user.is_superuser or role_anywhere(request, role)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_staff)
@@ -115,12 +118,8 @@ class WorkspaceScoped(StudyScoped):
     def owners_shown(self, request: HttpRequest, rows: list[Any]) -> dict[str, Any]:
         return {"workspaces": {row.workspace for row in rows if row.workspace}}
 
-    def may(self, request: HttpRequest, obj: Model | None, role: str | None) -> bool:
-        if role is None or not request.user.is_staff:
-            return False
-        if obj is None:
-            return workspace_anywhere(user=request.user, role=role)
-        return self.reachable(request, role).filter(pk=obj.pk).exists()
+    def may_anywhere(self, request: HttpRequest, role: str) -> bool:
+        return workspace_anywhere(user=request.user, role=role)
 
 
 def role_anywhere(request: HttpRequest, role: str) -> bool:

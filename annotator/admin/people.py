@@ -7,6 +7,7 @@ from typing import Any
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
@@ -18,6 +19,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from annotator.accounts.activity import sessions_of
 from annotator.admin.access import (
     BY_WORKSPACE,
     EDITOR,
@@ -25,6 +27,7 @@ from annotator.admin.access import (
     StudyScoped,
     WorkspaceScoped,
 )
+from annotator.admin.rehearsal_filter import RehearsalFilter
 from annotator.core.read_only import ReadOnlyMixin
 from annotator.core.service_errors import ShowsServiceErrors
 from annotator.core.words import plural
@@ -32,14 +35,14 @@ from annotator.forms.people import GrantForm, RevokeForm
 from annotator.models import ExamQuestion, Qualification, QualificationEvent, Rater, Snapshot, User
 from annotator.selectors.study import studies_for
 from annotator.selectors.user import user_of
-from annotator.services.account import account_delete, account_save
+from annotator.services.account import account_delete, account_save, sessions_end
 from annotator.services.audit import people_viewed
 from annotator.services.exam import qualification_revoke
 from annotator.services.second_factor import second_factor_remove
 
 admin.site.unregister(Group)
 admin.site.unregister(TokenProxy)  # nobody may see other people's tokens
-for _model in (Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken):
+for _model in (Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken, UserSession):
     admin.site.unregister(_model)
 
 
@@ -53,9 +56,9 @@ class UserAdmin(ShowsServiceErrors, DjangoUserAdmin, ModelAdmin):
         ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
-    list_filter = ("is_staff", "is_superuser", "is_active")
+    list_filter = (RehearsalFilter, "is_staff", "is_superuser", "is_active")
     filter_horizontal = ()
-    actions = ("second_factor_remove",)
+    actions = ("second_factor_remove", "log_out")
 
     form = UserChangeForm
     add_form = UserCreationForm
@@ -71,6 +74,12 @@ class UserAdmin(ShowsServiceErrors, DjangoUserAdmin, ModelAdmin):
         messages.success(
             request, f"{plural(len(removed), 'person', 'people')} can now log in with just a password."
         )
+
+    @admin.action(description="Log out everywhere")
+    def log_out(self, request: HttpRequest, rows: QuerySet[User]) -> None:
+        by = user_of(request)
+        ended = sum(sessions_end(sessions=sessions_of(one), user=one, by=by) for one in rows)
+        messages.success(request, f"{plural(ended, 'session')} ended.")
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         account_save(account=obj)
@@ -162,7 +171,7 @@ class RaterAdmin(StudyScoped):
     shows_people = True
     study_path = "judgments__study"
     list_display = ("name", "kind", "source", "rehearsal", "created_at")
-    list_filter = ("kind", "rehearsal")
+    list_filter = (RehearsalFilter, "kind")
     search_fields = ("name",)
     fields = ("name", "kind", "source", "rehearsal", "created_at")
 

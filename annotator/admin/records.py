@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminTextareaWidget
 
 from annotator.admin.access import AddedByService, StudyScoped
 from annotator.admin.json_text import json_show
+from annotator.admin.rehearsal_filter import RehearsalFilter
+from annotator.admin.study_pages.inbox import inbox, thread_address
+from annotator.core.row_ids import row_id
 from annotator.core.words import plural
 from annotator.forms.service import ServiceForm
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import (
     Exclusion,
     Export,
@@ -29,10 +30,9 @@ from annotator.models import (
     Message,
     Participation,
 )
-from annotator.selectors.study import studies_for
+from annotator.selectors.study import studies_for, study_hit_type
 from annotator.selectors.user import user_of
 from annotator.services.exclusion import exclusion_lift, exclusion_make, exclusion_reason_set
-from annotator.services.message import message_reply
 from annotator.services.review import judgments_accept
 
 REVIEWER = Membership.Role.REVIEWER
@@ -72,8 +72,8 @@ class JudgmentAdmin(StudyScoped):
         "Judgments appear here when participants or simulators submit them, or when you import them."
     )
     shows_people = True
-    list_display = ("item", "rater", "said", "source", "standing", "seconds", "created_at")
-    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "source", "standing")
+    list_display = ("item", "rater", "said", "source", "rehearsal", "standing", "seconds", "created_at")
+    list_filter = (RehearsalFilter, ("study", admin.RelatedOnlyFieldListFilter), "source", "standing")
     list_select_related = ("study", "item", "rater")
     search_fields = ("item__key", "rater__name")
     actions = ("accept", "leave_out")
@@ -90,9 +90,13 @@ class JudgmentAdmin(StudyScoped):
         "created_at",
     )
 
+    @display(description="Rehearsal", boolean=True)
+    def rehearsal(self, judgment: Judgment) -> bool:
+        return judgment.rater.rehearsal
+
     @display(description="Response")
     def said(self, judgment: Judgment) -> str:
-        kind = hit_type_get(judgment.study.hit_type)
+        kind = study_hit_type(judgment.study)
         return "; ".join(answer for _, answer in kind.describe(judgment.item.payload, judgment.response))
 
     @display(description="Times and signals")
@@ -177,7 +181,7 @@ class ParticipationAdmin(StudyScoped):
     nothing_yet = "Participants appear here when they join one of your studies with its link."
     shows_people = True
     list_display = ("rater", "study", "state", "rehearsal", "practice_done", "joined_at", "finished_at")
-    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "state")
+    list_filter = (RehearsalFilter, ("study", admin.RelatedOnlyFieldListFilter), "state")
     list_select_related = ("study", "rater")
     search_fields = ("rater__name",)
     fields = (
@@ -208,56 +212,23 @@ class ParticipationAdmin(StudyScoped):
         return participation.rater.rehearsal
 
 
-class ReplyForm(forms.ModelForm):
-    answer = forms.CharField(
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 4}),
-        required=False,
-        help_text="The annotator can read it on their own page.",
-    )
-
-    class Meta:
-        model = Message
-        fields = ("answer",)
-
-
 @admin.register(Message)
 class MessageAdmin(StudyScoped):
-    """Flags and questions from annotators, with a form to reply."""
+    """The list is the inbox, and a message's page its thread in the study's inbox."""
 
-    nothing_yet = "Questions of participants, problems with items and deletion requests appear here."
-    shows_people = True
-    change_role = REVIEWER
-    form = ReplyForm
-    list_display = ("kind", "short", "rater", "item", "study", "created_at", "settled")
-    list_filter = (
-        ("study", admin.RelatedOnlyFieldListFilter),
-        "kind",
-        ("settled_at", admin.EmptyFieldListFilter),
-    )
-    list_select_related = ("study", "rater", "item")
-    fields = ("kind", "study", "rater", "item", "text", "created_at", "settled_at", "conversation", "answer")
-    readonly_fields = ("kind", "study", "rater", "item", "text", "created_at", "settled_at", "conversation")
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return inbox(request)
 
-    @display(description="Text")
-    def short(self, message: Message) -> str:
-        return message.text[:100]
-
-    @display(description="Whole conversation")
-    def conversation(self, message: Message) -> str:
-        """Everything that this person and the researchers have written about the study, oldest first."""
-        thread = Message.objects.filter(study=message.study_id, rater=message.rater_id)
-        return "\n\n".join(
-            f"{one.author or 'Annotator'}, {one.created_at:%Y-%m-%d %H:%M}: {one.text}"
-            for one in thread.select_related("author").order_by("created_at", "id")[:200]
-        )
-
-    @display(description="Settled", boolean=True)
-    def settled(self, message: Message) -> bool:
-        return message.settled_at is not None or message.kind == Message.Kind.REPLY
-
-    def save_model(self, request: HttpRequest, obj: Message, form: Any, change: bool) -> None:
-        if form.cleaned_data.get("answer", "").strip():
-            message_reply(message=obj, by=user_of(request), text=form.cleaned_data["answer"])
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Any = None,
+    ) -> HttpResponse:
+        if object_id is None:  # people write messages, in a study's inbox or on their own page
+            raise PermissionDenied
+        return redirect(thread_address(request, row_id(object_id)))
 
 
 @admin.register(LedgerEntry)

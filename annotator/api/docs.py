@@ -23,14 +23,14 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def operations(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """The schema's operations in the order of their paths, with references resolved one level deep."""
-    found = []
+    listed = []
     for path, item in schema["paths"].items():
         for method in METHODS:
             if method not in item:
                 continue
             operation = item[method]
             content: dict[str, Any] = operation.get("requestBody", {}).get("content", {})
-            found.append({
+            listed.append({
                 "method": method.upper(),
                 "path": path,
                 "description": operation.get("description", ""),
@@ -41,7 +41,7 @@ def operations(schema: dict[str, Any]) -> list[dict[str, Any]]:
                     code: _name(reply) for code, reply in operation["responses"].items() if reply.get("description") not in STANDING.values()
                 },
             })  # fmt: skip
-    return found
+    return listed
 
 
 def _fields(schema: dict[str, Any], body: dict[str, Any]) -> list[dict[str, Any]]:

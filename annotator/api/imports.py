@@ -18,10 +18,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.access import EDITOR, person, study_of
-from annotator.api.serializers import (
-    DetailSerializer,
+from annotator.api.import_serializers import (
     FileImportSerializer,
-    ImportRefusedSerializer,
     JudgmentColumnsSerializer,
     JudgmentsImportedSerializer,
     JudgmentsImportSerializer,
@@ -29,6 +27,7 @@ from annotator.api.serializers import (
     MaterialImportSerializer,
     texts_by_name,
 )
+from annotator.api.serializers import DetailSerializer, ImportRefusedSerializer
 from annotator.models import FileImport, Study
 from annotator.services.imports.file_imports import (
     file_import_request,
@@ -53,9 +52,7 @@ REPLIES = {400: ImportRefusedSerializer, 404: DetailSerializer, 413: DetailSeria
 
 
 class RowsParser(BaseParser):
-    """A request body of rows. Large ones are stored on disk, and those over the limit refused while they arrive."""
-
-    media_type = "text/csv"
+    """A request body of rows, of one of the types in ``BODIES``. Large ones are stored on disk, and those over the limit refused while they arrive."""
 
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Any = None
@@ -71,44 +68,28 @@ class RowsParser(BaseParser):
         return {"body": file}
 
 
-class TsvParser(RowsParser):
-    media_type = "text/tab-separated-values"
-
-
-class NdjsonParser(RowsParser):
-    media_type = "application/x-ndjson"
-
-
-class JsonlParser(RowsParser):
-    media_type = "application/jsonl"
-
-
-class ParquetParser(RowsParser):
-    media_type = "application/vnd.apache.parquet"
-
-
 class ImportView(APIView):
     """What the two imports share: permissions and the uploaded file."""
 
     parser_classes = [
         MultiPartParser,
         JSONParser,
-        RowsParser,
-        TsvParser,
-        NdjsonParser,
-        JsonlParser,
-        ParquetParser,
+        *(type("RowsParser", (RowsParser,), {"media_type": media}) for media in BODIES),
     ]
 
-    def sent(self, request: Request, *objects: str) -> tuple[IO[bytes] | None, str, dict[str, Any]]:
+    def sent(self, request: Request, *objects: str) -> tuple[IO[bytes] | None, str, Mapping[str, Any]]:
         """(file, its name, the other values). If the rows are the request's body, the other values are in the query,
         objects as JSON."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > max_bytes() + 1_000_000:
             raise RequestDataTooBig(f"expected at most {max_bytes():,} bytes")
         data: Any = request.data
+        media = (request.content_type or "").partition(";")[0].strip().lower()
+        if not isinstance(data, Mapping):
+            raise serializers.ValidationError(
+                {"detail": [f"expected an object; send rows as JSON lines ({', '.join(BODIES)})"]}
+            )
         body = data.get("body")
-        if body is not None and not isinstance(body, str):
-            media = (request.content_type or "").partition(";")[0].strip().lower()
+        if media in BODIES and body is not None:
             values: dict[str, Any] = {"dry_run": request.query_params.get("dry_run", "false")}
             for name in objects:
                 if name in request.query_params:

@@ -24,14 +24,27 @@ from annotator.api.serializers import (
     JudgmentSerializer,
 )
 from annotator.api.studies import ERRORS, ById
+from annotator.core.downloads import download_send
 from annotator.models import Exclusion, Export, Judgment, Study
-from annotator.selectors.judgment import FILTERS, ExclusionReasons, judgments_filter
+from annotator.selectors.judgment import FILTERS, REHEARSAL, ExclusionReasons, judgments_filter
 from annotator.selectors.study import studies_for
+from annotator.selectors.user import sees_people
 from annotator.services.audit import people_viewed
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
 
-FILTER_PARAMETERS = [OpenApiParameter(name, str, description="Only those; exact.") for name in FILTERS]
+FILTER_PARAMETERS = [
+    OpenApiParameter(
+        "rehearsal",
+        str,
+        enum=list(REHEARSAL),
+        default="no",
+        description="Rehearsal raters' judgments: left out, only they, or both.",
+    )
+    if name == "rehearsal"
+    else OpenApiParameter(name, str, description="Only those; exact.")
+    for name in FILTERS
+]
 PAGING = ("cursor", "page_size")
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
@@ -114,8 +127,8 @@ class Exclusions(GenericAPIView[Exclusion]):
         """All exclusions, including lifted ones."""
         study = study_of(request, slug)
         people_viewed(by=person(request), page="exclusions", studies=[study])
-        found = study.exclusions.select_related("rater", "item")
-        page = self.paginate_queryset(found)
+        exclusions = study.exclusions.select_related("rater", "item")
+        page = self.paginate_queryset(exclusions)
         return self.get_paginated_response(ExclusionSerializer(page, many=True).data)
 
     @extend_schema(request=ExclusionSerializer, responses={201: ExclusionSerializer, **ERRORS})
@@ -130,12 +143,18 @@ class Exclusions(GenericAPIView[Exclusion]):
             reason=form.validated_data["reason"],
             **_target(study, form.validated_data),
         )
-        return Response(ExclusionSerializer(made).data, status=status.HTTP_201_CREATED)
+        return Response(_shown(made, request), status=status.HTTP_201_CREATED)
+
+
+def _shown(exclusion: Exclusion, request: Request) -> dict[str, Any]:
+    """An exclusion; a token that may not read participants' data gets neither the rater nor the reason."""
+    shown = dict(ExclusionSerializer(exclusion).data)
+    return shown if sees_people(request) else shown | {"rater": None, "reason": ""}
 
 
 def _target(study: Study, data: dict[str, Any]) -> dict[str, Any]:
     """The object to exclude, found by name within the study."""
-    found: dict[str, Any] = {}
+    target: dict[str, Any] = {}
     name, key = (data.get("rater") or {}).get("name"), (data.get("item") or {}).get("key")
     if name is not None:
         kind = {"rater__kind": data["rater_kind"]} if "rater_kind" in data else {}
@@ -148,16 +167,16 @@ def _target(study: Study, data: dict[str, Any]) -> dict[str, Any]:
                 else "has no judgment in this study"
             )
             raise ValidationError({"rater": trouble})
-        found["rater"] = raters[0]
+        target["rater"] = raters[0]
     if key is not None:
-        found["item"] = study.items.filter(key=key).first()
-        if found["item"] is None:
+        target["item"] = study.items.filter(key=key).first()
+        if target["item"] is None:
             raise ValidationError({"item": "there is no such item in this study"})
     if data.get("judgment_id") is not None:
-        found["judgment"] = study.judgments.filter(pk=data["judgment_id"]).first()
-        if found["judgment"] is None:
+        target["judgment"] = study.judgments.filter(pk=data["judgment_id"]).first()
+        if target["judgment"] is None:
             raise ValidationError({"judgment": "there is no such judgment in this study"})
-    return found
+    return target
 
 
 class ExclusionLift(APIView):
@@ -171,7 +190,7 @@ class ExclusionLift(APIView):
         ).first()
         if exclusion is None:
             raise Http404("no such exclusion")
-        return Response(ExclusionSerializer(exclusion_lift(exclusion=exclusion)).data)
+        return Response(_shown(exclusion_lift(exclusion=exclusion), request))
 
 
 class Exports(GenericAPIView[Export]):
@@ -229,4 +248,4 @@ class ExportFile(APIView):
         export = export_get_for(request=request, pk=pk)
         if export.state != Export.State.DONE:
             return Response({"detail": f"It is {export.state}."}, status=status.HTTP_409_CONFLICT)
-        return export_download(export)
+        return download_send(export_download(export))

@@ -10,13 +10,13 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from annotator.core.errors import Conflict, Refused
+from annotator.core.tables.faults import FileRefused
 from annotator.selectors.judgment import UnknownFilter
-from annotator.services.imports.faults import ImportRefused
 
 
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn services' errors into responses; ``errors`` is keyed by field, and faults of files have line and column."""
-    if isinstance(error, ImportRefused):
+    if isinstance(error, FileRefused):
         faults = [fault.as_json() for fault in error.faults]
         return Response(
             {"detail": "Nothing was imported.", "total": error.total, "faults": faults},
@@ -56,7 +56,7 @@ def flat(detail: Any, name: str = "") -> dict[str, list[str]]:
         parts = ((number, part) for number, part in enumerate(detail) if part)  # type: ignore[assignment]
     else:
         return {name or "detail": [str(part) for part in (detail if isinstance(detail, list) else [detail])]}
-    found: dict[str, list[str]] = {}
+    problems: dict[str, list[str]] = {}
     for key, part in parts:
-        found |= flat(part, f"{name}.{key}" if name else str(key))
-    return found
+        problems |= flat(part, f"{name}.{key}" if name else str(key))
+    return problems

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from annotator.api.known_keys import KnownKeysSerializer
-from annotator.hit_types.base import Level
-from annotator.models import Exclusion, Export, FileImport, Item, Judgment, Study
+from annotator.core.known_keys import KnownKeys
+from annotator.models import Exclusion, Export, Item, Judgment, Study, description_of, settings_of
 from annotator.selectors.judgment import FILTERS
-from annotator.services.imports.label_counts import NOT_WITH_COUNTS, count_columns
-from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
-#: The fields that a researcher sets; all other fields of a study are read-only.
-SETTABLE = (
-    "title", "summary", "contact", "language", "translations", "redundancy", "seed", "lease_minutes", "max_items_per_rater",
-    "one_condition_per_instance", "consent_text", "instructions_text", "practice_required", "exam_required",
-    "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes", "exam_feedback", "exam_key_early", "revoked_work", "joins_per_hour", "joins_per_address", "extra_time", "unfinished_per_hour", "erasure_policy", "retention_days", "exam_pay",
-    "exam_own", "practice_own", "requires", "pay_per_item",
-    "currency", "minutes_per_item", "pay_floor_per_hour", "min_seconds", "undo_seconds", "join_open",
-    "completion_code", "panel", "panel_links", "panel_study_ids", "screened_out_code", "nothing_left_code",
-)  # fmt: skip
+SETTINGS = settings_of(Study)
+#: The help of a list of ids.
+IDS = "Their ids."
+#: The settings that the API can change; all other fields of a study are read-only.
+SETTABLE = tuple(name for name, setting in SETTINGS.items() if setting.api)
 
 
-class StudySerializer(serializers.ModelSerializer[Study]):
+class StudySerializer(KnownKeys, serializers.ModelSerializer[Study]):
     role = serializers.SerializerMethodField(help_text="Your role in it.")
 
     class Meta:
         model = Study
-        fields = (
-            "slug",
-            "hit_type",
-            "variant",
-            "state",
-            "role",
-            *SETTABLE,
-            "created_at",
-            "launched_at",
-            "closed_at",
-        )
-        read_only_fields = ("slug", "hit_type", "variant", "state", "created_at", "launched_at", "closed_at")
+        fields = ("state", "role", *SETTINGS, "created_at", "launched_at", "closed_at")
+        read_only_fields = tuple(name for name in fields if name not in SETTABLE)
+        extra_kwargs = {name: {"help_text": description_of(Study, name)} for name in SETTABLE}
 
     def get_role(self, study: Study) -> str:
         return getattr(study, "my_role", None) or "superuser"
@@ -54,8 +37,8 @@ class StudyCreateSerializer(StudySerializer):
     )
 
     class Meta(StudySerializer.Meta):
-        fields = ("template", *StudySerializer.Meta.fields)  # type: ignore[assignment]
-        read_only_fields = ("hit_type", "variant", "state", "created_at", "launched_at", "closed_at")  # type: ignore[assignment]
+        fields = ("template", *StudySerializer.Meta.fields)
+        read_only_fields = tuple(name for name in StudySerializer.Meta.read_only_fields if name != "slug")
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -64,6 +47,9 @@ class ProgressSerializer(serializers.Serializer[Any]):
     attention = serializers.IntegerField()
     places = serializers.IntegerField()
     done = serializers.IntegerField()
+    done_excluded = serializers.IntegerField(
+        help_text="Done places with an excluded judgment, which isn't replaced."
+    )
     leased = serializers.IntegerField()
     free = serializers.IntegerField()
     judgments = serializers.IntegerField()
@@ -78,7 +64,23 @@ class ProgressSerializer(serializers.Serializer[Any]):
     simulators = serializers.IntegerField()
     median_seconds = serializers.FloatField(allow_null=True)
     fast = serializers.IntegerField(help_text="Faster than the study's min_seconds.")
-    pay_per_hour = serializers.FloatField(allow_null=True, help_text="On the median time.")
+    pay_per_hour = serializers.FloatField(
+        allow_null=True,
+        help_text="At the median time for a task, with the time before the first task and the tasks that one person can do.",
+    )
+    pay_per_hour_planned = serializers.FloatField(help_text="The same at the estimated time for a task.")
+    tasks_each = serializers.IntegerField(help_text="The most tasks that one person can do.")
+    earns_most = serializers.FloatField(help_text="What one person earns with all of them and the exam.")
+    minutes_most = serializers.FloatField(
+        help_text="How long that takes, with everything before the first task."
+    )
+    people_needed = serializers.IntegerField(help_text="The fewest participants who can fill all places.")
+    places_out_of_reach = serializers.IntegerField(
+        help_text="Free places that nobody who has joined may take."
+    )
+    people_missing = serializers.IntegerField(
+        help_text="The fewest further participants whom these places need."
+    )
     excluded = serializers.IntegerField(help_text="Exclusions in force.")
 
 
@@ -157,186 +159,6 @@ class DetailSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField()
 
 
-class MaterialImportSerializer(serializers.Serializer[Any]):
-    """``mapping`` and ``constants`` are JSON objects; in a form, as text. A file, or an upload and its size."""
-
-    file = serializers.FileField(required=False)
-    upload = serializers.CharField(required=False, help_text="The ticket of a file that was sent in pieces.")
-    size = serializers.IntegerField(
-        required=False, min_value=1, max_value=10**12, help_text="Of the upload, in bytes."
-    )
-    mapping = serializers.JSONField(required=False, help_text='{"question": "Input.question"}')
-    constants = serializers.JSONField(required=False, help_text='{"system": "gpt-x"}')
-    attributes = serializers.JSONField(
-        required=False,
-        help_text='["domain"]: your own columns, kept with the items for groups and filters of reports',
-    )
-    dry_run = serializers.BooleanField(required=False, default=False)
-
-    def validate_mapping(self, value: Any) -> dict[str, str]:
-        return texts_by_name(value)
-
-    validate_constants = validate_mapping
-
-    def validate_attributes(self, value: Any) -> list[str]:
-        if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-            raise serializers.ValidationError("expected a JSON list of columns")
-        return value
-
-
-class MaterialImportedSerializer(serializers.Serializer[Any]):
-    rows = serializers.IntegerField()
-    items = serializers.IntegerField()
-    unchanged = serializers.IntegerField(help_text="Items that were there already.")
-    instances = serializers.IntegerField()
-    systems = serializers.IntegerField()
-    explanations = serializers.IntegerField()
-    follow_ups = serializers.IntegerField()
-    outputs = serializers.IntegerField()
-    units = serializers.IntegerField()
-    ignored = serializers.ListField(child=serializers.CharField(), help_text="Columns that are not used.")
-    warnings = serializers.ListField(child=serializers.CharField())
-    dry_run = serializers.BooleanField()
-
-
-class UploadSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=150, help_text="The file's name. Its ending gives the format.")
-
-
-class ReceivedSerializer(serializers.Serializer[Any]):
-    received = serializers.IntegerField(help_text="Bytes so far, without a gap.")
-
-
-class UploadBegunSerializer(ReceivedSerializer):
-    upload = serializers.CharField(help_text="The upload's ticket.")
-    piece_bytes = serializers.IntegerField(help_text="A size of pieces that gets through most proxies.")
-
-
-class FileImportSerializer(serializers.ModelSerializer[FileImport]):
-    problems = FaultSerializer(many=True, read_only=True, help_text="The first hundred.")
-    result = serializers.DictField(read_only=True, help_text="What an import at once would have returned.")
-
-    class Meta:
-        model = FileImport
-        fields = (
-            "id", "kind", "name", "state", "size", "bytes_read", "result", "problem_count", "problems", "error",
-            "created_at", "finished_at",
-        )  # fmt: skip
-        read_only_fields = fields
-
-
-class ValueColumnSerializer(KnownKeysSerializer):
-    column = serializers.CharField()
-    name = serializers.CharField(required=False, default="", allow_blank=True)
-    level = serializers.ChoiceField(
-        ["nominal", "ordinal", "interval", "ratio"], required=False, default="nominal"
-    )
-    labels = serializers.ListField(child=serializers.CharField(), required=False, default=list)
-    listed = serializers.ListField(child=serializers.CharField(), required=False, default=list)
-    gold = serializers.CharField(required=False, default="", allow_blank=True)
-
-
-@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
-class OneOrMore(serializers.ListField):
-    """A name, or a list of names; the value is a tuple."""
-
-    child = serializers.CharField()
-
-    def __init__(self, **kwargs: Any):
-        super().__init__(allow_empty=False, **kwargs)
-
-    def to_internal_value(self, data: Any) -> Any:
-        return tuple(super().to_internal_value([data] if isinstance(data, str) else data))
-
-
-class JudgmentColumnsSerializer(KnownKeysSerializer):
-    """What the file's columns mean; see docs/import.md."""
-
-    item = OneOrMore()
-    values = ValueColumnSerializer(many=True, required=False, default=list)
-    counts = serializers.ListField(
-        child=serializers.CharField(),
-        required=False,
-        default=list,
-        help_text="Instead of values, for a file with one row per item: a column per label, with its count, from low to high.",
-    )
-    level = serializers.ChoiceField(
-        get_args(Level), required=False, default="nominal", help_text="Of the label counts."
-    )
-    rater = serializers.CharField(required=False, default="", allow_blank=True)
-    rater_name = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
-    unnamed = serializers.BooleanField(required=False, default=False)
-    seconds = serializers.CharField(required=False, default="", allow_blank=True)
-    separator = serializers.CharField(required=False, default="|", max_length=5, trim_whitespace=False)
-    skip_blank = serializers.BooleanField(required=False, default=False)
-    recode = serializers.DictField(
-        child=serializers.CharField(allow_blank=True), required=False, default=dict
-    )
-    aside = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
-    simulators = serializers.ListField(child=serializers.CharField(), required=False, default=list)
-    show = serializers.ListField(child=serializers.CharField(), required=False, default=list)
-    missing = serializers.ListField(child=serializers.CharField(), required=False, default=list)
-    fold_case = serializers.BooleanField(required=False, default=False)
-    cluster = serializers.CharField(required=False, default="", allow_blank=True)
-    attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
-    rater_attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if bool(attrs["values"]) == bool(attrs["counts"]):
-            raise serializers.ValidationError({"values": "expected values or counts, one of them"})
-        given = [name for name in NOT_WITH_COUNTS if attrs.get(name)]
-        if attrs["counts"] and given:
-            raise serializers.ValidationError(dict.fromkeys(given, "a table of label counts takes none"))
-        return attrs
-
-    def columns(self) -> JudgmentColumns:
-        data = dict(self.validated_data)
-        level = data.pop("level")
-        if data["counts"]:
-            item = data["item"]
-            return count_columns(
-                item=(item,) if isinstance(item, str) else item,
-                counts=data["counts"],
-                level=level,
-                cluster=data["cluster"],
-                attributes=tuple(data["attributes"]),
-                show=tuple(data["show"]),
-            )
-        values = tuple(
-            ValueColumn(**{**value, "labels": tuple(value["labels"]), "listed": tuple(value["listed"])})
-            for value in data.pop("values")
-        )
-        data["simulators"], data["show"] = frozenset(data["simulators"]), tuple(data["show"])
-        for name in ("missing", "attributes", "rater_attributes", "counts"):
-            data[name] = tuple(data[name])
-        return JudgmentColumns(values=values, **data)
-
-
-class JudgmentsImportSerializer(serializers.Serializer[Any]):
-    """``columns`` is a JSON object (in a form, as text). A file, or an upload and its size."""
-
-    file = serializers.FileField(required=False)
-    upload = serializers.CharField(required=False, help_text="The ticket of a file that was sent in pieces.")
-    size = serializers.IntegerField(
-        required=False, min_value=1, max_value=10**12, help_text="Of the upload, in bytes."
-    )
-    columns = serializers.JSONField(
-        help_text='{"item": "key", "rater": "WorkerId", "values": [{"column": "label"}]}'
-    )
-    dry_run = serializers.BooleanField(required=False, default=False)
-
-
-class JudgmentsImportedSerializer(serializers.Serializer[Any]):
-    rows = serializers.IntegerField()
-    judgments = serializers.IntegerField()
-    unchanged = serializers.IntegerField()
-    raters = serializers.IntegerField()
-    items = serializers.IntegerField()
-    variables = serializers.ListField(child=serializers.DictField())
-    notes = serializers.ListField(child=serializers.CharField())
-    dry_run = serializers.BooleanField()
-
-
 class ItemSerializer(serializers.ModelSerializer[Item]):
     instance = serializers.CharField(source="instance.key", default="")  # type: ignore[assignment]
     system = serializers.CharField(source="explanation.system.name", default="")
@@ -364,7 +186,7 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
         return str(self.context["reasons"].of(judgment.pk, judgment.item_id, judgment.rater_id))
 
 
-class ExclusionSerializer(serializers.ModelSerializer[Exclusion]):
+class ExclusionSerializer(KnownKeys, serializers.ModelSerializer[Exclusion]):
     """Exactly one of ``rater`` (its name), ``item`` (its key), ``judgment`` (its id)."""
 
     rater = serializers.CharField(required=False, allow_null=True, source="rater.name", default=None)
@@ -378,7 +200,7 @@ class ExclusionSerializer(serializers.ModelSerializer[Exclusion]):
         read_only_fields = ("created_at", "lifted_at")
 
 
-class ExportSerializer(serializers.ModelSerializer[Export]):
+class ExportSerializer(KnownKeys, serializers.ModelSerializer[Export]):
     filters = serializers.DictField(
         child=serializers.CharField(), required=False, default=dict, help_text=f"Among: {', '.join(FILTERS)}."
     )
@@ -386,22 +208,6 @@ class ExportSerializer(serializers.ModelSerializer[Export]):
     class Meta:
         model = Export
         fields = (
-            "id",
-            "form",
-            "format",
-            "filters",
-            "state",
-            "rows",
-            "bytes",
-            "error",
-            "created_at",
-            "finished_at",
-        )
+            "id", "form", "format", "filters", "state", "rows", "bytes", "error", "created_at", "finished_at",
+        )  # fmt: skip
         read_only_fields = ("state", "rows", "bytes", "error", "created_at", "finished_at")
-
-
-def texts_by_name(value: Any) -> dict[str, str]:
-    """A JSON object whose values are texts, under any names; raises ``ValidationError``."""
-    if not isinstance(value, dict) or not all(isinstance(v, str) and v for v in value.values()):
-        raise serializers.ValidationError("expected a JSON object {column: text}")
-    return value

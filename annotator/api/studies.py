@@ -28,7 +28,15 @@ from annotator.hit_types.registry import hit_types
 from annotator.models import Study
 from annotator.selectors.progress import study_progress
 from annotator.selectors.study import studies_for, studies_with_role
-from annotator.services.study import study_close, study_launch, study_pause, study_resume, study_update
+from annotator.selectors.workload import places_out_of_reach
+from annotator.services.study import (
+    study_close,
+    study_launch,
+    study_pause,
+    study_reopen,
+    study_resume,
+    study_update,
+)
 from annotator.services.study_templates import study_create_from_template
 
 ERRORS = {400: ErrorsSerializer, 404: DetailSerializer}
@@ -116,14 +124,25 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
     @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
     @action(detail=True, methods=["post"])
     def close(self, request: Request, slug: str) -> Response:
-        """End the study for good. Needs the role of an editor."""
+        """End the study. Needs the role of an editor."""
         return self._shown(study_close(study=study_of(request, slug, EDITOR)))
+
+    @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
+    @action(detail=True, methods=["post"])
+    def reopen(self, request: Request, slug: str) -> Response:
+        """Make a closed study a paused one. Needs the role of an editor."""
+        return self._shown(study_reopen(study=study_of(request, slug, EDITOR)))
 
     @extend_schema(responses={200: ProgressSerializer, 404: DetailSerializer})
     @action(detail=True)
     def progress(self, request: Request, slug: str) -> Response:
         """Counts of places, judgments and raters; median time and pay."""
-        return Response(study_progress(study_of(request, slug)).as_json())
+        study = study_of(request, slug)
+        progress = study_progress(study)
+        unreached = places_out_of_reach(study, progress.workload)
+        return Response(
+            progress.as_json() | {"places_out_of_reach": unreached.places, "people_missing": unreached.people}
+        )
 
     @extend_schema(responses={200: ItemSerializer(many=True), 404: DetailSerializer})
     @action(detail=True, serializer_class=ItemSerializer)
@@ -134,5 +153,5 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
         return self.get_paginated_response(ItemSerializer(page, many=True).data)
 
     def _shown(self, study: Study, code: int = status.HTTP_200_OK) -> Response:
-        found = studies_with_role(user=self.request.user, studies=Study.objects.filter(pk=study.pk)).get()
-        return Response(StudySerializer(found).data, status=code)
+        shown = studies_with_role(user=self.request.user, studies=Study.objects.filter(pk=study.pk)).get()
+        return Response(StudySerializer(shown).data, status=code)

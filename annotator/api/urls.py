@@ -6,7 +6,19 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
-from annotator.api import docs, file_imports, images, imports, judgments, studies
+from annotator.api import (
+    docs,
+    file_imports,
+    images,
+    imports,
+    items,
+    judgments,
+    messages,
+    payments,
+    people,
+    studies,
+    study_life,
+)
 from annotator.core import converters  # noqa: F401 - registers them
 
 app_name = "api"
@@ -40,5 +52,28 @@ urlpatterns = [
     path("exclusions/<row:pk>/lift/", judgments.ExclusionLift.as_view(), name="exclusion_lift"),
     path("exports/<row:pk>/", judgments.ExportDetail.as_view(), name="export"),
     path("exports/<row:pk>/file/", judgments.ExportFile.as_view(), name="export_file"),
+    path("studies/<study:slug>/messages/", messages.Messages.as_view(), name="messages"),
+    path("studies/<study:slug>/messages/settle/", messages.MessagesSettle.as_view(), name="messages_settle"),
+    path("studies/<study:slug>/payments/", payments.Payments.as_view(), name="payments"),
+    path("studies/<study:slug>/payments/accept/", payments.WorkAccept.as_view(), name="work_accept"),
+    path("studies/<study:slug>/payments/undo/", payments.PaymentUndo.as_view(), name="payment_undo"),
+    path("studies/<study:slug>/payments/bonus/", payments.Bonus.as_view(), name="bonus"),
+    path("studies/<study:slug>/participants/", people.Participants.as_view(), name="participants"),
+    path("studies/<study:slug>/members/", people.Members.as_view(), name="members"),
+    path("members/<row:pk>/", people.Member.as_view(), name="member"),
+    path("invitations/<row:pk>/", people.InvitationWithdraw.as_view(), name="invitation"),
+    path("studies/<study:slug>/contested/", items.ContestedItems.as_view(), name="contested"),
+    path("items/<row:pk>/", items.ItemDetail.as_view(), name="item"),
+    path("items/<row:pk>/correct/", items.ItemCorrect.as_view(), name="item_correct"),
+    path("items/<row:pk>/withdraw/", items.ItemWithdraw.as_view(), name="item_withdraw"),
+    path("studies/<study:slug>/duplicate/", study_life.Duplicate.as_view(), name="duplicate"),
+    path("studies/<study:slug>/archive/", study_life.StudyArchive.as_view(), name="archive"),
+    path("studies/<study:slug>/delete/", study_life.Deletion.as_view(), name="delete"),
+    path("studies/<study:slug>/restore/", study_life.Restoration.as_view(), name="restore"),
+    path(
+        "studies/<study:slug>/versions/compare/", study_life.VersionChanges.as_view(), name="versions_compare"
+    ),
+    path("studies/<study:slug>/rehearsal/", study_life.RehearsalDetail.as_view(), name="rehearsal"),
+    path("studies/<study:slug>/rehearsal/stop/", study_life.RehearsalStop.as_view(), name="rehearsal_stop"),
     path("", include(router.urls)),
 ]

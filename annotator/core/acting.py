@@ -47,9 +47,9 @@ def network_of(address: str) -> str:
     ('192.0.2.0/24', '2001:db8:1::/48', '')
     """
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return ""
-    mapped = getattr(found, "ipv4_mapped", None)
-    found = mapped or found
-    return str(ip_network(f"{found}/{24 if found.version == 4 else 48}", strict=False))
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    parsed = mapped or parsed
+    return str(ip_network(f"{parsed}/{24 if parsed.version == 4 else 48}", strict=False))

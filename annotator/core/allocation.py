@@ -28,6 +28,24 @@ def seeded_order(keys: Sequence[str], *, seed: int) -> list[int]:
     return positions
 
 
+def group_order(keys: Sequence[str], groups: Sequence[str], *, seed: int) -> list[int]:
+    """The position of each item where the items of a group are neighbours: groups and items in a group in seeded order.
+
+    Like ``seeded_order``, it depends only on the names and the seed.
+
+    >>> sorted(group_order(["a1", "b1", "a2", "b2"], ["a", "b", "a", "b"], seed=1)[::2]) in ([0, 1], [2, 3])
+    True
+    """
+    names = sorted(set(groups))
+    of_group = dict(zip(names, seeded_order(names, seed=seed), strict=True))
+    of_item = seeded_order(keys, seed=seed)
+    order = sorted(range(len(keys)), key=lambda index: (of_group[groups[index]], of_item[index]))
+    positions = [0] * len(keys)
+    for position, index in enumerate(order):
+        positions[index] = position
+    return positions
+
+
 def presentation_rng(*, seed: int, item_key: str, rater: int) -> Random:
     """The random generator for what one rater sees of one item (an order, an arm); the same each time."""
     return Random(hashlib.sha256(f"foretell presentation {seed}\x1f{item_key}\x1f{rater}".encode()).digest())
@@ -71,7 +89,8 @@ def exam_draw(
     """Draw ``count`` question keys, as evenly from the pools as possible, in a shuffled order.
 
     ``keys_by_pool`` are (key, pool) pairs; the empty string is a pool like any other. Questions in ``seen`` are drawn
-    only when no others are left. Raises ``ValueError`` if there are fewer questions than asked for.
+    only when too few others are left, and then only where their pool has no others. Where the pools can't all give the same
+    number, those named first give one more. Raises ``ValueError`` if there are fewer questions than asked for.
 
     >>> sorted(exam_draw([("a", ""), ("b", "")], count=2, rng=Random(1)))
     ['a', 'b']
@@ -80,17 +99,18 @@ def exam_draw(
     """
     if count > len(keys_by_pool):
         raise ValueError(f"count: {count} questions asked for, the exam has {len(keys_by_pool)}")
+    unseen = sum(key not in seen for key, _ in keys_by_pool)
+    pools: dict[str, list[str]] = {}
+    for key, pool in keys_by_pool:
+        if unseen < count or key not in seen:
+            pools.setdefault(pool, []).append(key)
+    for keys in pools.values():
+        rng.shuffle(keys)
+        keys.sort(key=lambda key: key not in seen)  # drawn from the end
     drawn: list[str] = []
-    for again in (False, True):
-        pools: dict[str, list[str]] = {}
-        for key, pool in keys_by_pool:
-            if (key in seen) is again:
-                pools.setdefault(pool, []).append(key)
+    while len(drawn) < count:
         for keys in pools.values():
-            rng.shuffle(keys)
-        while len(drawn) < count and any(pools.values()):
-            for keys in pools.values():
-                if keys and len(drawn) < count:
-                    drawn.append(keys.pop())
+            if keys and len(drawn) < count:
+                drawn.append(keys.pop())
     rng.shuffle(drawn)
     return drawn

@@ -95,13 +95,13 @@ def signals_read(stored: Mapping[str, Any]) -> dict[str, int]:
     >>> signals_read({"stages": {"only": 3.5}, "away": 2.5, "pastes": 1})
     {'hidden_ms': 2500, 'pastes': 1}
     """
-    found = {}
+    values = {}
     for signal in SIGNALS:
         if isinstance(stored.get(signal.name), int | float):
-            found[signal.name] = round(stored[signal.name])
+            values[signal.name] = round(stored[signal.name])
         elif signal.old and isinstance(stored.get(signal.old), int | float):
-            found[signal.name] = round(stored[signal.old] * signal.old_scale)
-    return found
+            values[signal.name] = round(stored[signal.old] * signal.old_scale)
+    return values
 
 
 def signal_words(signal: Signal, value: int) -> str:

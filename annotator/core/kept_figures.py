@@ -94,9 +94,9 @@ class StudyCount:
             return self._execute(values)
         key = self._key(values)
         changes = [_changed(study) for study in kept.studies]
-        found = cache.get_many([key, *changes])
-        entry = found.get(key)
-        if entry is None or any(found.get(change, 0) >= entry["at"] for change in changes):
+        cached = cache.get_many([key, *changes])
+        entry = cached.get(key)
+        if entry is None or any(cached.get(change, 0) >= entry["at"] for change in changes):
             return self.renew(values)
         if time.time() - entry["at"] > FRESH_SECONDS and cache.add(f"{key}:asked", 1, FRESH_SECONDS):
             enqueue("annotator.figures_renew", figures=self.name, values=values)

@@ -1,8 +1,8 @@
 """Labels as files spell them: how every reader normalises them, and what it warns about.
 
 Text is trimmed, of invisible characters too, and normalised to Unicode's composed form (NFC). If all labels of a column
-are numbers, whole numbers are written without a fraction, since pandas writes 3 as 3.0 in a column with blank cells. That
-holds for any number of labels.
+are numbers, whole ones as pandas writes them in a column with blank cells (3.0) lose their fraction. That
+holds for any number of labels. Other spellings of numbers (007, +1, 1e0) may be names of their own, and stay labels of their own.
 Nothing else is changed unless asked for: labels that differ only in case or form, equal numbers, and the usual words for
 missing values get a remark with their counts.
 """
@@ -38,7 +38,11 @@ LARGEST = 1e100
 MOST_REMARKS = 10
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([, '\u2019]\d{3})+(\.\d+)?", re.ASCII)
+#: A whole number as programs write one that was read as a float.
+_PANDAS_WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+|[+-]?\d{1,3}([. ]\d{3})+,\d+", re.ASCII)
+#: A whole number with points between thousands, as it is written where decimals have a comma.
+_COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+", re.ASCII)
 #: White space and characters that can't be seen: byte-order marks, zero-width spaces, soft hyphens, direction marks.
 _OUTER = r"[\s\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+"
 _OUTSIDE = re.compile(f"^{_OUTER}|{_OUTER}$")
@@ -95,14 +99,15 @@ def number_problem(text: str, *, least: str = "") -> str:
     >>> number_problem("NA"), number_problem("1e308"), number_problem("-1", least=", 0 or more")
     ('a number; --missing NA reads it as no answer', 'a number from -1e100 to 1e100', 'a number, 0 or more')
     >>> number_problem("2,5")
-    'a number with a decimal point and no thousands separators, in the digits 0-9'
+    'a number with a decimal point and no thousands separators, in the digits 0-9; --decimal-comma reads a comma as one'
     """
     if _NUMBER.fullmatch(text) and label_number(text) != label_number(text):
         return f"a number from -{LARGEST:.0e} to {LARGEST:.0e}".replace("e+", "e")
     if _means_missing(text):
         return f"a number{least}; {_option('missing', text)} reads it as no answer"
     if exact_number(text) is None and _number_meant(text) is not None:
-        return f"a number{least} with a decimal point and no thousands separators, in the digits 0-9"
+        comma = "; --decimal-comma reads a comma as one" if _DECIMAL_COMMA.fullmatch(text) else ""
+        return f"a number{least} with a decimal point and no thousands separators, in the digits 0-9{comma}"
     return f"a number{least}"
 
 
@@ -121,6 +126,17 @@ def _number_meant(text: str) -> Decimal | None:
     elif _DECIMAL_COMMA.fullmatch(text):
         text = re.sub("[. ]", "", text).replace(",", ".")
     return exact_number(text)
+
+
+def with_decimal_point(text: str) -> str:
+    """A number with a decimal comma, or with points between thousands, as other programs write it; any other text as it is.
+
+    >>> with_decimal_point("-0,25"), with_decimal_point("1.000,5"), with_decimal_point("1.000"), with_decimal_point("a,b")
+    ('-0.25', '1000.5', '1000', 'a,b')
+    """
+    if _DECIMAL_COMMA.fullmatch(text) or _COMMA_THOUSANDS.fullmatch(text):
+        return re.sub("[. ]", "", text).replace(",", ".")
+    return text
 
 
 def _means_missing(text: str) -> bool:
@@ -146,26 +162,28 @@ def write_number(number: float) -> str:
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
-def _whole(number: Decimal) -> str | None:
-    """A whole number in digits; None for any other.
+def _without_fraction(label: str) -> str:
+    """A whole number as pandas writes it, without the fraction; any other spelling as it is.
 
-    >>> _whole(Decimal("3.0")), _whole(Decimal("1e3")), _whole(Decimal("-0")), _whole(Decimal("2.5"))
-    ('3', '1000', '0', None)
+    >>> _without_fraction("3.0"), _without_fraction("-0.0"), _without_fraction("007"), _without_fraction("1e3")
+    ('3', '0', '007', '1e3')
     """
-    whole = number.to_integral_value()
-    return f"{whole if whole else abs(whole):.0f}" if whole == number else None
+    whole = _PANDAS_WHOLE.fullmatch(label)
+    return label if whole is None else "0" if whole[1] == "-0" else whole[1]
 
 
 @dataclass(frozen=True)
 class Spelling:
     """How to read the labels of a column. ``missing`` lists labels that mean no answer, ``recode`` maps spellings to
-    labels, and ``fold_case`` merges labels that differ only in case or form. Numbers are the same label however they are
-    written: -9 also names the -9.0 that pandas writes.
+    labels, and ``fold_case`` merges labels that differ only in case or form. ``decimal_comma`` reads 2,5 as 2.5 and 1.000 as
+    1000. For ``missing`` and ``recode``, numbers are the same label however they are written: -9 also names the -9.0 that pandas
+    writes.
     """
 
     missing: Collection[str] = ()
     recode: Mapping[str, str] = field(default_factory=dict)
     fold_case: bool = False
+    decimal_comma: bool = False
     _missing_numbers: Collection[Decimal] = field(default=(), init=False, repr=False, compare=False)
     _recode_numbers: Mapping[Decimal | None, str] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -186,8 +204,10 @@ class Spelling:
 
         >>> Spelling(missing=["-9"]).read("-9.0"), Spelling(recode={"1": "yes"}).read("1.0")
         ('', 'yes')
+        >>> Spelling(decimal_comma=True).read("2,5"), Spelling().read("2,5")
+        ('2.5', '2,5')
         """
-        text = clean_label(text)
+        text = with_decimal_point(clean_label(text)) if self.decimal_comma else clean_label(text)
         if self.recode:
             text = self.recode.get(text, self._recode_numbers.get(exact_number(text), text))
         missing = text in self.missing or (
@@ -199,20 +219,21 @@ class Spelling:
         """Maps each label to the one that it is read as; labels that stay unchanged are left out.
 
         If labels are ``declared``, any other label is read as the declared one that is the same number or, with
-        ``fold_case``, has the same letters. Otherwise whole numbers lose their fraction if all labels are numbers, and
+        ``fold_case``, has the same letters. Otherwise whole numbers such as 3.0 lose their fraction if all labels are numbers, and
         ``fold_case`` chooses the most frequent spelling (of equals, the first in order).
 
         >>> Spelling().one_name({"3.0": 2, "1": 5})
         {'3.0': '3'}
+        >>> Spelling().one_name({"007": 2, "7": 5, "+7": 1})
+        {}
         >>> Spelling(fold_case=True).one_name({"yes": 7, "Yes": 2, "no": 4})
         {'Yes': 'yes'}
         """
         if declared:
             return self._declared(counts, declared)
         names = {label: label for label in counts}
-        numbers = {label: number for label in counts if (number := exact_number(label)) is not None}
-        if len(numbers) == len(names):
-            names = {label: _whole(number) or label for label, number in numbers.items()}
+        if all(exact_number(label) is not None for label in counts):
+            names = {label: _without_fraction(label) for label in counts}
         if self.fold_case:
             best: dict[str, tuple[int, str]] = {}
             for label in sorted(names):
@@ -227,13 +248,13 @@ class Spelling:
             number: name for name in declared if (number := exact_number(name)) is not None
         }
         by_letters = {_folded(name): name for name in declared} if self.fold_case else {}
-        found = {}
+        names = {}
         for label in counts:
             if label not in known:
                 name = by_number.get(exact_number(label)) or by_letters.get(_folded(label))
                 if name is not None:
-                    found[label] = name
-        return found
+                    names[label] = name
+        return names
 
 
 def _folded(label: str) -> str:
@@ -250,26 +271,26 @@ def remarks(column: str, counts: Mapping[str, int]) -> list[str]:
     >>> remarks("says", {"Yes": 1, "yes": 12, "NA": 3})[0]
     "says: 'yes' (12) and 'Yes' (1) differ in case or form only; --fold-case reads them as one"
     """
-    found = []
+    sentences = []
     groups = _alike(counts, _folded)
     for group in groups[:MOST_REMARKS]:
         listed = " and ".join(f"{label!r} ({counts[label]:,})" for label in group)
-        found.append(f"{column}: {listed} differ in case or form only; --fold-case reads them as one")
-    found += _more(column, groups, "differ in case or form only")
+        sentences.append(f"{column}: {listed} differ in case or form only; --fold-case reads them as one")
+    sentences += _more(column, groups, "differ in case or form only")
     numbers = {label: number for label in counts if (number := _number_meant(label)) is not None}
     groups = _alike({label: counts[label] for label in numbers}, numbers.__getitem__)
     for group in groups[:MOST_REMARKS]:
         listed = " and ".join(f"{label!r} ({counts[label]:,})" for label in group)
         are = "may be" if any(exact_number(label) is None for label in group) else "are"
         recode = _option("recode", *(f"{label}={group[0]}" for label in group[1:]))
-        found.append(f"{column}: {listed} {are} one number; {recode} reads them as one")
-    found += _more(column, groups, "are or may be one number")
+        sentences.append(f"{column}: {listed} {are} one number; {recode} reads them as one")
+    sentences += _more(column, groups, "are or may be one number")
     for label in sorted(counts):
         if _means_missing(label):
-            found.append(
+            sentences.append(
                 f"{column}: {label!r} ({counts[label]:,}) is kept as a label; {_option('missing', label)} reads it as no answer"
             )
-    return found
+    return sentences
 
 
 def _more(column: str, groups: Sequence[Sequence[str]], alike: str) -> list[str]:
@@ -286,8 +307,8 @@ def gold_note(column: str, labels: Sequence[str]) -> str:
     "right: nobody gave 'maybe'; as a correct label it counts as one of the labels, whose number AC1 and AC2 depend on"
     """
     shown = ", ".join(map(repr, labels[:5])) + (f" and {len(labels) - 5:,} more" if len(labels) > 5 else "")
-    one = len(labels) == 1
-    what = "as a correct label it counts as one" if one else "as correct labels they count as some"
+    single = len(labels) == 1
+    what = "as a correct label it counts as one" if single else "as correct labels they count as some"
     return f"{column}: nobody gave {shown}; {what} of the labels, whose number AC1 and AC2 depend on"
 
 

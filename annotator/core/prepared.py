@@ -4,9 +4,8 @@ Django compiles a queryset's SQL each time it is evaluated (a millisecond for a 
 it each time (another). A ``Prepared`` query is an ordinary queryset whose SQL is kept and which runs as a prepared
 statement; it reads into the same model instances. `make bench ARGS=parts` measures what that saves. Django has no
 public way to do this for single queries (``server_side_binding`` changes every query of the product), so this file uses
-undocumented parts of its compiler and its Postgres backend. It does so only with the Django versions in ``KNOWN``; with
-any other, it uses the queryset itself and Django's own cursor, which is slower and otherwise the same. A test fails
-when Django is upgraded to a version that isn't listed.
+undocumented parts of its compiler and its Postgres backend. A test fails when Django is
+upgraded to a version for which that hasn't been checked.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-import django
 from django.db import InterfaceError, OperationalError, connection
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.utils import CursorWrapper
@@ -23,13 +21,6 @@ from django.db.models import Model, QuerySet
 from django.db.models.query import get_related_populators
 
 M = TypeVar("M", bound=Model)
-
-#: Versions of Django for which this use of its compiler and cursors has been checked.
-KNOWN = ((5, 2),)
-
-
-def is_known() -> bool:
-    return django.VERSION[:2] in KNOWN
 
 
 class _Cursor(ServerBindingCursor):
@@ -40,8 +31,6 @@ class _Cursor(ServerBindingCursor):
 
 def prepared_cursor() -> CursorWrapper:
     """A cursor whose statements Postgres prepares and keeps; counted and logged like any other of Django's."""
-    if not is_known():
-        return connection.cursor()
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     cursor = _Cursor(connection.connection)  # type: ignore[call-arg]
@@ -74,20 +63,18 @@ class Prepared(Generic[M]):
 
         def read(row: Sequence[Any]) -> M:
             values = list(row)
-            for position, (those, expression) in converters.items():
-                for convert in those:
+            for position, (functions, expression) in converters.items():
+                for convert in functions:
                     values[position] = convert(values[position], expression, connection)
-            found = info["model"].from_db(connection.alias, names, values[first:last])
+            instance = info["model"].from_db(connection.alias, names, values[first:last])
             for populator in populators:
-                populator.populate(values, found)
-            return found
+                populator.populate(values, instance)
+            return instance
 
         return sql, slots, read
 
     def first(self, *values: Any) -> M | None:
         """The row for these values, or None."""
-        if not is_known():
-            return self.make(*values).first()
         unchecked = connection.connection is not None and not connection.health_check_done  # type: ignore[attr-defined]
         # Django would send a statement of its own to see whether the connection still works. This one shows it as well.
         connection.health_check_done = True  # type: ignore[attr-defined]

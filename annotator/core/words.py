@@ -16,15 +16,17 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[str], word: str = "and") -> str:
     """Several things in one phrase.
 
     >>> listed(["a flag"]), listed(["a flag", "two questions", "three raters"])
     ('a flag', 'a flag, two questions and three raters')
+    >>> listed(["yes", "no"], "or")
+    'yes or no'
     """
     if len(parts) < 2:
         return "".join(parts)
-    return ", ".join(parts[:-1]) + " and " + parts[-1]
+    return ", ".join(parts[:-1]) + f" {word} " + parts[-1]
 
 
 def money(amount: Decimal) -> str:

@@ -32,3 +32,10 @@ class SafeTextField(forms.CharField):
         if isinstance(cleaned, str) and any("\ud800" <= ch <= "\udfff" for ch in cleaned):
             raise forms.ValidationError("Contains an invalid character. Paste the text again or remove it.")
         return cleaned
+
+
+class NoteField(SafeTextField):
+    """A few sentences, such as a reason."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}), **kwargs)

@@ -26,7 +26,7 @@ ONE = "(one rater for all rows)"
 
 class UploadForm(PlainForm):
     file = forms.FileField(
-        help_text="JSON lines, CSV, TSV, Parquet or Excel (.xlsx). You'll see a preview before anything is stored.",
+        help_text="JSON lines, CSV, TSV, Parquet, Excel (.xlsx) or an Inspect log (.eval). You'll see a preview before anything is stored.",
         widget=forms.FileInput(attrs={"accept": ",".join(FORMATS)}),
     )
 
@@ -188,6 +188,7 @@ class JudgmentsForm(PlainForm):
     fold_case = forms.BooleanField(
         required=False, label="Read labels that differ only in upper and lower case as one"
     )
+    decimal_comma = forms.BooleanField(required=False, label="Numbers have a decimal comma: 2,5")
     simulators = SafeTextField(
         required=False, max_length=2_000, help_text="Raters that are models, separated by commas."
     )
@@ -240,11 +241,11 @@ class JudgmentsForm(PlainForm):
         if counts and cleaned.get("rater") != UNNAMED:
             self.add_error("rater", f"A table of label counts names no raters: choose “{UNNAMED}”.")
         gold = gold_columns(cleaned.get("gold"), values)
-        for name in ("recode", "missing", "fold_case", "rater_attributes"):
+        for name in ("recode", "missing", "fold_case", "decimal_comma", "rater_attributes"):
             if counts and cleaned.get(name):
                 self.add_error(name, "A table of label counts doesn't take this.")
-        if counts and gold:
-            self.add_error("gold", "A table of label counts can't have correct labels.")
+        if counts and set(gold) - {""}:
+            self.add_error("gold", "Expected one column: a table of label counts has one variable.")
         known = dict(self.fields["values"].choices)  # type: ignore[attr-defined]
         for value, column in gold.items() if not counts else ():
             if value not in values:
@@ -264,7 +265,11 @@ class JudgmentsForm(PlainForm):
         }
         if data.get("counts"):
             return count_columns(
-                item=data["item"], counts=data["counts"], level=data.get("level") or "nominal", **facts
+                item=data["item"],
+                counts=data["counts"],
+                level=data.get("level") or "nominal",
+                gold=gold_columns(data.get("gold"), []).get("", ""),
+                **facts,
             )
         gold = gold_columns(data.get("gold"), data["values"])
         value, _, name = (data.get("aside") or "").partition("=")
@@ -292,6 +297,7 @@ class JudgmentsForm(PlainForm):
                 old.strip(): new.strip() for old, _, new in (p.partition("=") for p in words(data["recode"]))
             },
             fold_case=data["fold_case"],
+            decimal_comma=data["decimal_comma"],
             **facts,
         )
 

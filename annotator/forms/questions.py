@@ -30,12 +30,12 @@ class QuestionForm(PlainForm):
             help_text="A name for the question, unique in this exam or practice.",
         )  # fmt: skip
         for name, value in start.payload.items():
-            self.fields[f"payload-{name}"] = _part(name, value, new=new)
+            self.fields[f"payload-{name}"] = part_field(name, value, new=new)
         self.asked = {
             field.name: field for stage in kind.every_stage(start.payload) for field in stage.fields
         }
         for name, asked in self.asked.items():
-            self.fields[f"gold-{name}"] = _right(asked, None if new else start.gold.get(name))
+            self.fields[f"gold-{name}"] = right_field(asked, None if new else start.gold.get(name))
         self.fields["reason"] = SafeTextField(
             max_length=5_000, initial="" if new else start.reason, label="Reason",
             widget=forms.Textarea(attrs={"rows": 3}), help_text="Annotators can read it after the exam.",
@@ -65,7 +65,8 @@ class QuestionForm(PlainForm):
             self.add_error(name if name in self.fields else None, f"{text[:1].upper()}{text[1:]}.")
 
 
-def _part(name: str, value: Any, *, new: bool) -> forms.Field:
+def part_field(name: str, value: Any, *, new: bool = False) -> forms.Field:
+    """One part of what is shown: a box for text, JSON for anything else."""
     label = name.replace("_", " ").capitalize()
     if isinstance(value, str):
         rows = 2 if len(value) < 90 else 5
@@ -82,7 +83,7 @@ def _part(name: str, value: Any, *, new: bool) -> forms.Field:
     )
 
 
-def _right(asked: Field, value: Any) -> forms.Field:
+def right_field(asked: Field, value: Any) -> forms.Field:
     """The right answer to one field; empty where it is not graded."""
     label = f"Correct: {asked.label}"
     if asked.kind == "text" or not asked.options:

@@ -9,13 +9,14 @@ from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_slug
+from django.core.validators import MaxValueValidator, MinValueValidator, validate_slug
 from django.utils.text import slugify
 
 from annotator.forms.fields import SafeTextField, describe
 from annotator.forms.service import ServiceForm
 from annotator.forms.workspace import WorkspaceField, workspace_choices
-from annotator.models import Study, User
+from annotator.models import Change, SettingGroup, Study, User, limits_of, settings_of
+from annotator.recruitment.registry import PANELS, panel_choices, panel_get
 from annotator.selectors.qualification import requirement_choices
 from annotator.selectors.study import slug_near
 from annotator.services.study_check import study_texts_clean
@@ -78,75 +79,8 @@ class NewStudyForm(ServiceForm):
         )
 
 
-#: The sections of the settings: title, fields.
-SECTIONS = (
-    (
-        "What annotators read",
-        ("title", "summary", "contact", "consent_text", "instructions_text"),
-    ),
-    (
-        "Items and raters",
-        (
-            "language", "redundancy", "max_items_per_rater", "one_condition_per_instance", "lease_minutes", "extra_time",
-            "unfinished_per_hour", "undo_seconds", "min_seconds", "seed",
-        ),
-    ),
-    ("Who can join", ("join_open", "requires", "joins_per_hour", "joins_per_address")),
-    (
-        "Recruitment",
-        (
-            "panel", "panel_links", "panel_study_ids", "join_parameters", "completion_code", "screened_out_code",
-            "nothing_left_code",
-        ),
-    ),
-    (
-        "Practice and exam",
-        (
-            "practice_required", "exam_required", "exam_questions", "pass_mark", "exam_attempts", "exam_wait_minutes",
-            "exam_feedback", "exam_key_early", "revoked_work",
-        ),
-    ),
-    ("Personal data", ("erasure_policy", "retention_days")),
-    ("Pay", ("pay_per_item", "exam_pay", "currency", "minutes_per_item", "pay_floor_per_hour")),
-)  # fmt: skip
-LABELS = {
-    "language": "Language of the study's texts and items",
-    "redundancy": "Raters per item",
-    "max_items_per_rater": "Maximum items per rater",
-    "one_condition_per_instance": "One condition per instance",
-    "lease_minutes": "Minutes to answer",
-    "extra_time": "Extensions per task",
-    "unfinished_per_hour": "Maximum unfinished tasks per person and hour",
-    "undo_seconds": "Seconds to undo an answer",
-    "min_seconds": "Minimum plausible time, in seconds",
-    "seed": "Order seed",
-    "join_open": "Open to anyone with the link",
-    "joins_per_hour": "Maximum new participants per hour",
-    "joins_per_address": "Maximum new guests per hour from one address",
-    "join_parameters": "Ids on the join link",
-    "panel": "Recruitment panel",
-    "panel_links": "Links from the panel",
-    "panel_study_ids": "Studies on Prolific",
-    "completion_code": "Code for completing",
-    "screened_out_code": "Code for failing the exam",
-    "nothing_left_code": "Code for finding no task",
-    "requires": "Required qualifications",
-    "practice_required": "Practice before the exam",
-    "exam_required": "Exam before the tasks",
-    "exam_questions": "Questions in the exam",
-    "pass_mark": "Correct answers to pass",
-    "exam_attempts": "Attempts",
-    "exam_wait_minutes": "Minutes between attempts",
-    "exam_feedback": "Show wrong answers with reasons",
-    "exam_key_early": "Show correct answers before the last attempt",
-    "revoked_work": "Open tasks when a qualification is revoked",
-    "erasure_policy": "When a participant's data is removed",
-    "retention_days": "Days to keep personal data after closing",
-    "pay_per_item": "Pay per item",
-    "exam_pay": "Pay for the exam",
-    "minutes_per_item": "Estimated minutes per item",
-    "pay_floor_per_hour": "Minimum pay per hour",
-}
+#: The settings on the page, in its order.
+SETTINGS = {name: one for name, one in settings_of(Study).items() if one.section}
 REQUIRES = "Only people with all of these qualifications can join. They can earn them in another study, or a researcher can grant them."
 
 
@@ -166,13 +100,15 @@ class StudyForm(forms.ModelForm):
     """A study's settings. Instructions and questions that a lab wrote are checked by the service, at their field."""
 
     requires = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, help_text=REQUIRES, label=LABELS["requires"]
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=REQUIRES,
+        label=SETTINGS["requires"].label,
     )
 
     class Meta:
         model = Study
-        fields = tuple(name for _, names in SECTIONS for name in names)
-        labels = LABELS
+        fields = tuple(SETTINGS)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
@@ -180,14 +116,39 @@ class StudyForm(forms.ModelForm):
         known = dict(requirement_choices(workspace_id=self.instance.workspace_id))
         known |= {one: one for one in self.instance.requires or [] if one not in known}
         cast(forms.MultipleChoiceField, self.fields["requires"]).choices = list(known.items())
-        if self.instance.state != Study.State.DRAFT:
-            self.fields["seed"].disabled = True
-        for name, rows in (("summary", 3), ("consent_text", 12), ("instructions_text", 12)):
-            self.fields[name].widget.attrs["rows"] = rows
+        launched = self.instance.state != Study.State.DRAFT
+        for name, setting in SETTINGS.items():
+            field = self.fields[name]
+            field.disabled = launched and setting.change is Change.UNTIL_LAUNCH
+            if setting.rows:
+                field.widget.attrs["rows"] = setting.rows
+            if limits := limits_of(Study, name):
+                ends = MinValueValidator | MaxValueValidator
+                field.validators = [one for one in field.validators if not isinstance(one, ends)] + [limits]
+        self._panel_words()
         describe(self)
 
+    def _panel_words(self) -> None:
+        """The study's panel, or each that could be chosen, explains the settings that are about it."""
+        panel = panel_get(self.instance.panel)
+        for one in (panel,) if panel else PANELS:
+            for name in one.hints.keys() & self.fields.keys():
+                self.fields[name].help_text = f"{self.fields[name].help_text} {one.hints[name]}"
+        if panel is not None:
+            self.fields["panel_study_ids"].label = f"Studies on {panel.title}"
+        if (
+            panel is not None and not panel.installed
+        ):  # kept as the choice, so that saving doesn't open the study to everyone
+            choices = cast(forms.ChoiceField, self.fields["panel"])
+            choices.choices = [*panel_choices(), (panel.name, f"{panel.title} (not installed)")]
+
     def sections(self) -> list[SettingsSection]:
-        return [SettingsSection(title, tuple(self[name] for name in names)) for title, names in SECTIONS]
+        return [
+            SettingsSection(
+                section.value, tuple(self[name] for name, one in SETTINGS.items() if one.section is section)
+            )
+            for section in SettingGroup
+        ]
 
     def clean(self) -> Any:
         data = super().clean() or self.cleaned_data

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
-from annotator.forms.fields import PlainForm, SafeTextField
+from annotator.forms.fields import NoteField, PlainForm, SafeTextField
 from annotator.models import Export, Membership
 from annotator.selectors.judgment import FILTERS
 
 
 class ReasonForm(PlainForm):
-    reason = SafeTextField(
-        max_length=2_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Kept with the exclusion and shown in reports.",
-    )
+    reason = NoteField(help_text="Kept with the exclusion and shown in reports.")
 
 
 class WebhookSecretForm(PlainForm):
@@ -22,9 +20,12 @@ class WebhookSecretForm(PlainForm):
         max_length=500,
         required=False,
         widget=forms.PasswordInput,
-        help_text="Prolific's API returns it when you create a secret for the workspace there. It is stored encrypted and"
-        " not shown again. Leave empty to refuse webhooks.",
+        help_text="It is stored encrypted and not shown again. Leave empty to refuse webhooks.",
     )
+
+    def __init__(self, *args: Any, hint: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["secret"].help_text = f"{hint} {self.fields['secret'].help_text}".strip()
 
 
 class ExportForm(PlainForm):
@@ -43,6 +44,12 @@ class ExportForm(PlainForm):
         ],
         required=False,
         label="Exclusions",
+    )
+
+    rehearsal = forms.ChoiceField(
+        choices=[("", "left out"), ("both", "included, with a column that says so"), ("yes", "only these")],
+        required=False,
+        label="Rehearsal raters",
     )
 
     def filters(self) -> dict[str, str]:
@@ -82,11 +89,7 @@ class BonusForm(PlainForm):
     amount = forms.DecimalField(
         max_digits=8, decimal_places=2, label="Amount", help_text="In the study's currency, in whole cents."
     )
-    reason = SafeTextField(
-        max_length=2_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="The participant can read the reason.",
-    )
+    reason = NoteField(help_text="The participant can read the reason.")
 
 
 class DuplicateForm(PlainForm):
@@ -145,10 +148,8 @@ class TokenForm(PlainForm):
 class DecisionForm(PlainForm):
     """The answer to a participant who asks for their data to be deleted."""
 
-    note = SafeTextField(
+    note = NoteField(
         required=False,
-        max_length=2_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
         label="What you tell the participant",
         help_text="They can read it on their page. If you decline, give the reason.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,14 @@ class Answers:
             if self.options
         )
 
+    def after(self, text: str) -> str:
+        """A question, followed by its options.
+
+        >>> Answers(("house", "shop")).after("Which?")
+        'Which?\\nA. house\\nB. shop'
+        """
+        return "\n".join([text, *self.lines])
+
     @property
     def choices(self) -> tuple[Option, ...]:
         """The options of a form field."""
@@ -65,6 +74,16 @@ class Answers:
         """
         names = [value.upper() for value in self.values]
         return f"{', '.join(names[:-1])} or {names[-1]}"
+
+    def example(self, about: str) -> str:
+        """One of the possible answers, for a prompt that shows the form of a reply: drawn by the question, so that no answer is
+        suggested more often than another.
+
+        >>> Answers(("house", "shop")).example("Which?") in ("A", "B"), Answers().example("Why?") in ("YES", "NO")
+        (True, True)
+        """
+        drawn = int(hashlib.sha256(about.encode("utf-8", "replace")).hexdigest(), 16)
+        return self.values[drawn % len(self.values)].upper()
 
     @property
     def labels(self) -> Labels:

@@ -17,9 +17,11 @@ Types import this module and nothing else of the product; ``docs/add-a-hit-type.
 
 from __future__ import annotations
 
-from annotator.hit_types.answers import Answers
+from annotator.hit_types.answers import YES_NO_WORDS, Answers
+from annotator.hit_types.arms import ANSWER_ONLY, NOTHING
 from annotator.hit_types.columns import ITEM_COLUMNS, SYSTEM_COLUMNS, system_name
-from annotator.hit_types.contract import HitType, grade_fields
+from annotator.hit_types.contract import HitType
+from annotator.hit_types.declared import DeclaredStage, Shown
 from annotator.hit_types.formats import format_of
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
 from annotator.hit_types.making import (
@@ -75,23 +77,44 @@ from annotator.hit_types.shapes import (
     Variable,
     answers_in_words,
 )
+from annotator.hit_types.simulating import (
+    CANNOT_GUESS,
+    GENERATOR_COLUMN,
+    KIND_COLUMN,
+    ROBOT_WILL,
+    SimulationType,
+    TwoStepSimulation,
+    guessable,
+    helpful,
+    helpful_answer,
+    predicted,
+    simulated,
+)
 from annotator.hit_types.wording import translatable, translated
 
 __all__ = [
+    "ANSWER_ONLY",
+    "CANNOT_GUESS",
+    "GENERATOR_COLUMN",
     "ITEM_COLUMNS",
     "JSON",
+    "KIND_COLUMN",
     "MARKER",
     "MAX_TEXT",
     "NEITHER",
+    "NOTHING",
     "NO_ANSWER",
     "REFUSAL",
+    "ROBOT_WILL",
     "SYSTEM_COLUMNS",
     "YES_NO",
     "YES_NO_LABELS",
+    "YES_NO_WORDS",
     "Answers",
     "Block",
     "ChatMessage",
     "Column",
+    "DeclaredStage",
     "Defaults",
     "Demo",
     "Example",
@@ -109,8 +132,11 @@ __all__ = [
     "Question",
     "Rating",
     "Row",
+    "Shown",
+    "SimulationType",
     "Stage",
     "Text",
+    "TwoStepSimulation",
     "Unparsable",
     "Variable",
     "answered_numbers",
@@ -119,11 +145,14 @@ __all__ = [
     "clean_text",
     "for_variant",
     "format_of",
-    "grade_fields",
+    "guessable",
+    "helpful",
+    "helpful_answer",
     "instruction_parts",
     "is_blank",
     "label_of",
     "parse_fields",
+    "predicted",
     "preference_parts",
     "prompt_part",
     "question_columns",
@@ -132,6 +161,7 @@ __all__ = [
     "read_line",
     "read_object",
     "render_prompt",
+    "simulated",
     "stable_key",
     "system_name",
     "translatable",

@@ -1,8 +1,9 @@
-"""``HitType``: what a type must define, and what is built on that for all types alike."""
+"""``HitType``: what a type may define besides its declarations, and what is built on that for all types alike."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
@@ -10,7 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Self
 
+from annotator.hit_types.arms import ArmTexts, control_payload
 from annotator.hit_types.columns import ROLES
+from annotator.hit_types.declared import DeclaredType
 from annotator.hit_types.formats import read_formats
 from annotator.hit_types.images import images_as_markers, images_in_words
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
@@ -20,7 +23,6 @@ from annotator.hit_types.reading import Row, is_blank, parse_fields, stable_key
 from annotator.hit_types.shapes import (
     JSON,
     ChatMessage,
-    Column,
     Defaults,
     Demo,
     FieldErrors,
@@ -28,23 +30,19 @@ from annotator.hit_types.shapes import (
     ItemDraft,
     Material,
     Question,
-    Rating,
     Stage,
-    Variable,
     answers_in_words,
 )
 from annotator.hit_types.wording import Translate
 
-#: Kinds of columns whose texts can have a format.
-SHOWN_KINDS = ("text", "list", "json")
 
-
-class HitType:
+class HitType(DeclaredType):
     """Base of all HIT types; the registry finds one subclass in each folder's ``hit_type.py``.
 
-    A subclass defines the class attributes and ``parse_item``, ``stages``, ``to_ratings``, ``parse_reply`` and
-    ``write_reply``; everything else is built on those. ``presentation`` is what ``present`` drew for one rater
-    (an order, an arm); it is ``None`` or ``{}`` if nothing was drawn.
+    A subclass declares its ``columns`` (what a row contains), ``declared_stages`` (what is shown and asked) and
+    ``variables`` (what is measured); items, stages, ratings and replies are made from these. It overrides a method where
+    its items need more than a declaration can say. ``presentation`` is what ``present`` drew for one rater (an order, an
+    arm); it is ``None`` or ``{}`` if nothing was drawn.
     """
 
     name: ClassVar[str]
@@ -53,8 +51,6 @@ class HitType:
     #: The name that annotators see for one piece of work; never "HIT".
     task_title: ClassVar[str]
     source: ClassVar[str]
-    variables: ClassVar[tuple[Variable, ...]]
-    columns: ClassVar[tuple[Column, ...]]
     defaults: ClassVar[Defaults] = Defaults()
     demo: ClassVar[Demo] = Demo()
     #: The variable on which the study's headline agreement is computed.
@@ -63,41 +59,38 @@ class HitType:
     measures: ClassVar[frozenset[str]] = frozenset()
     #: Kinds of items with their own instructions, practice and exam (such as four groups of properties).
     variants: ClassVar[tuple[str, ...]] = ()
-    #: The payload key that says which of the variants an item is.
-    variant_field: ClassVar[str] = ""
     #: The payload key that says which parts of the type an item asks, if the instructions depend on it.
     part_field: ClassVar[str] = ""
     #: The payload's key for a rule that all items of a study follow, on which its texts and questions depend.
     rule_field: ClassVar[str] = ""
     #: Labels of this type are collected elsewhere and imported, so it has no instructions, practice, exam or prompt.
     external: ClassVar[bool] = False
-    #: Whether ``to_ratings`` reads the item. If it doesn't, each distinct response is converted only once.
-    ratings_need_item: ClassVar[bool] = True
+    #: Whether ``to_ratings`` reads the item: a type's own does unless it says False here. If not, each distinct response is
+    #: converted only once.
+    ratings_need_item: ClassVar[bool] = False
     #: The largest number of stages that an item has for one rater: an upper bound for the calls of a simulator.
     most_stages: ClassVar[int] = 1
-    #: ISO 639-1 code of the language in which replies are read beside English; see ``languages``.
-    language: ClassVar[str] = ""
     #: What pipelines make an item from; empty where items come from files only.
     made_from: ClassVar[MadeFrom] = ""
-    folder: ClassVar[Path]
+    #: The control arms that a study of this type may have, and what an item of the arm has instead of a key of the payload;
+    #: None: it lacks the key. Their texts are in the folder ``arms``.
+    control_arms: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    #: The condition of a control arm's items where it isn't the arm's name, added to the condition of the item it's made from.
+    control_conditions: ClassVar[Mapping[str, str]] = {}
 
-    # -- what each type must define ------------------------------------------------------------------
+    # -- what is made from what it declares -----------------------------------------------------------
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "to_ratings" in vars(cls) and "ratings_need_item" not in vars(cls):
+            cls.ratings_need_item = True
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row and return the item; raises ``FieldErrors`` keyed by column."""
-        raise NotImplementedError
+        read = Row(row)
+        return self.draft(read, *self.read_item(read))
 
-    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """All stages of an item in order. The caller sends only those that may be seen yet."""
-        raise NotImplementedError
-
-    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
-        """The rows of the ratings table for a complete, parsed response."""
-        raise NotImplementedError
-
-    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """A model's reply to ``prompt`` as a raw response of that stage. Raises ``Unparsable`` rather than guess."""
-        raise NotImplementedError
+    # -- what a type may define besides ---------------------------------------------------------------
 
     def demonstrated(
         self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None
@@ -109,20 +102,9 @@ class HitType:
         """
         return None
 
-    def write_reply(
-        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
-    ) -> str:
-        """How a model that follows the prompt would end its reply to give ``response``: the inverse of ``parse_reply``.
-
-        The contract tests use it.
-        """
-        raise NotImplementedError
-
     def make_row(self, source: ItemSource) -> JSON | None:
         """The import row of an item that a pipeline makes from ``made_from``; None if the material lacks something."""
         raise NotImplementedError
-
-    # -- what is built on it ---------------------------------------------------------------------
 
     def for_item(self, payload: JSON) -> HitType:
         """The type as a study with this item uses it.
@@ -133,20 +115,53 @@ class HitType:
         variant = self.variant(payload)
         if not variant:
             return self
+        return self._of_variants({variant}).replaced(instructions=for_variant(self.instructions, variant))
+
+    def variant_of_pool(self, pool: str) -> str:
+        """The variant whose items a pool of questions is for: ``support`` and ``support/no no`` are both for *support*.
+
+        Empty if the pool belongs to all variants.
+        """
+        variant = pool.partition("/")[0]
+        return variant if variant in self.variants else ""
+
+    def _of_variants(self, variants: set[str]) -> Self:
+        """With the exam and practice questions of these variants' pools, and with those that belong to all variants."""
+        kept = {"", *variants}
         return self.replaced(
-            instructions=for_variant(self.instructions, variant),
-            exam=tuple(question for question in self.exam if question.pool in ("", variant)),
-            practice=tuple(question for question in self.practice if question.pool in ("", variant)),
+            exam=tuple(q for q in self.exam if self.variant_of_pool(q.pool) in kept),
+            practice=tuple(q for q in self.practice if self.variant_of_pool(q.pool) in kept),
         )
 
     def replaced(self, **attributes: Any) -> Self:
         """A copy of the type with other values of these attributes; a name that it lacks is a ``TypeError``."""
         own = copy(self)
+        own.__dict__.pop("_reader", None)
         for name, value in attributes.items():
             if not hasattr(type(self), name):
                 raise TypeError(f"{self.name}: a HIT type has no attribute {name!r}")
             setattr(own, name, value)
         return own
+
+    def control(self, payload: JSON, arm: str) -> JSON:
+        """The payload of the same item in a control arm."""
+        return control_payload(payload, arm, self.control_arms[arm])
+
+    def with_arms(self, arms: Iterable[str]) -> HitType:
+        """The type as a study with these control arms uses it: with their instructions, practice, exam and prompts."""
+        texts = {arm: ArmTexts(self.folder / "arms" / arm) for arm in self.control_arms if arm in set(arms)}
+        if not texts:
+            return self
+        instructions = [self.instructions, *(one.instructions for one in texts.values())]
+        prompts = {arm: one.prompt for arm, one in texts.items() if one.prompt}
+        if prompts:
+            prompts = {self.declared_stages[0].name: self.prompt_text, **prompts}
+        return self.replaced(
+            instructions="\n".join(text for text in instructions if text),
+            practice=(*self.practice, *(question for one in texts.values() for question in one.practice)),
+            exam=(*self.exam, *(question for one in texts.values() for question in one.exam)),
+            prompt_text="\n".join(f"# {name}\n{text}" for name, text in prompts.items()) or self.prompt_text,
+        )
 
     def sections(self, payload: JSON, gold: JSON | None = None) -> tuple[str, ...]:
         """The names that ``only`` blocks of the instructions use for an item, or for a question with this gold.
@@ -166,11 +181,7 @@ class HitType:
             return self
         own = self
         if self.variant_field:
-            pools = {"", *(self.variant(payload) for payload in items)}
-            own = self.replaced(
-                exam=tuple(question for question in self.exam if question.pool in pools),
-                practice=tuple(question for question in self.practice if question.pool in pools),
-            )
+            own = self._of_variants({self.variant(payload) for payload in items})
         questions = [*(own.exam if exam else ()), *(own.practice if practice else ())]
         names = {name for payload in items for name in self.sections(payload)}
         names |= {name for asked in questions for name in self.sections(asked.payload, asked.gold)}
@@ -187,10 +198,6 @@ class HitType:
     def arms(self, payload: JSON) -> int:
         """The number of arms among which the raters of an item are divided; 1 if all get the same."""
         return 1
-
-    def variant(self, payload: JSON) -> str:
-        """Which of ``variants`` an item is; empty if the type has none."""
-        return str(payload[self.variant_field]) if self.variant_field else ""
 
     def expected(self, variant: str) -> JSON:
         """The payload values that are known for a study of this variant before it has items."""
@@ -254,7 +261,8 @@ class HitType:
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
         """Compare a response with gold, field by field; fields that gold does not name are not graded."""
-        return grade_fields(response, gold)
+        right = {name: response.get(name) == value for name, value in gold.items()}
+        return Grade(score=sum(right.values()) / len(right) if right else 0.0, right=right)
 
     def question_stage(self, payload: JSON, gold: JSON) -> Stage:
         """A practice or exam question, or a worked example, on one page: the stages that gold grades, merged.
@@ -312,19 +320,13 @@ class HitType:
         values = self.prompt_values(shown, stage, before or {}, presentation)
         return render_prompt(prompt_part(text or self.prompt_text, name), values)
 
-    def prompt_values(
-        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
-    ) -> dict[str, str]:
-        """The values of the ``$names`` in ``prompt.md``; by default the payload's own text values."""
-        return {name: value for name, value in payload.items() if isinstance(value, str)}
-
     def draft(self, row: Row, payload: JSON, material: Material) -> ItemDraft:
         """Finish ``parse_item``: formats, key, gold, role and condition; raises all errors of the row at once.
 
         Without a ``key``, one is made from the item's content, system and condition, so importing a file twice
         finds the same items.
         """
-        read_formats(row, payload, {column.name for column in self.columns if column.kind in SHOWN_KINDS})
+        read_formats(row, payload, self._reader.texts)
         role = row.label("role", ROLES, required=False) or "ordinary"
         condition = row.text("condition", required=False, limit=100)
         key = row.text("key", required=False, limit=200)
@@ -350,6 +352,11 @@ class HitType:
         )
 
     # -- the files of the folder ------------------------------------------------------------------
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of the type's module: its texts and questions are there."""
+        return Path(sys.modules[type(self).__module__].__file__ or "").parent
 
     @cached_property
     def instructions(self) -> str:
@@ -387,13 +394,3 @@ class HitType:
     def _questions(self, filename: str) -> tuple[Question, ...]:
         raw = json.loads((self.folder / filename).read_text(encoding="utf-8"))
         return tuple(Question(**question) for question in raw)
-
-
-def grade_fields(response: JSON, gold: JSON) -> Grade:
-    """Compare field by field: the share of gold's fields that the response answers the same, and each field's result.
-
-    >>> grade_fields({"helpful": "yes", "answer": "no"}, {"helpful": "yes", "answer": "yes"}).score
-    0.5
-    """
-    right = {name: response.get(name) == value for name, value in gold.items()}
-    return Grade(score=sum(right.values()) / len(right) if right else 0.0, right=right)

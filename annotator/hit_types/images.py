@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -118,10 +118,11 @@ def images_in_words(payload: Mapping[str, Any]) -> dict[str, Any]:
     >>> images_in_words({"input": "![An owl](o.png)", "formats": {"input": "image"}})["input"]
     '[An image that you cannot see. It is described as: An owl]'
     """
-    shown = dict(payload)
-    for name in image_columns(payload):
-        shown[name] = each_text(shown.get(name), image_words)
-    return shown
+    return _images_changed(payload, image_words)
+
+
+def _images_changed(payload: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    return {**payload, **{name: each_text(payload.get(name), change) for name in image_columns(payload)}}
 
 
 def image_marker(text: str) -> str:
@@ -136,10 +137,7 @@ def image_marker(text: str) -> str:
 
 def images_as_markers(payload: Mapping[str, Any]) -> dict[str, Any]:
     """An item with a marker for each image, for the prompt of a model that is sent the images themselves."""
-    shown = dict(payload)
-    for name in image_columns(payload):
-        shown[name] = each_text(shown.get(name), image_marker)
-    return shown
+    return _images_changed(payload, image_marker)
 
 
 def images_by_digest(payload: Mapping[str, Any]) -> dict[str, ImageText]:

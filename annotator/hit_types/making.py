@@ -90,6 +90,15 @@ class ItemSource:
             "method": explanation.method,
         }
 
+    def pair_columns(self) -> dict[str, Any]:
+        """The columns of an item made from an explanation and a follow-up: its key, and where both are from."""
+        return self.system_columns() | {
+            "key": self.pair_key(),
+            "generator": self.followed.generator,
+            "kind": self.followed.kind,
+            "gold_label": self.instance.gold_label,
+        }
+
     def pair_key(self) -> str:
         """The item's key, made of its explanation, its follow-up and, if it belongs to one, its check."""
         check = "-check" if self.explained.method == SANITY_METHOD else ""

@@ -79,10 +79,12 @@ def _question(kind: HitType, raw: Any, number: int, faults: dict[str, str]) -> Q
     for name in raw:
         if name not in NAMES:
             faults[str(name)] = f"is not a known name; expected {', '.join(NAMES)}"
-    texts = {
-        name: _text(raw, name, faults, required=name != "pool", most=most)
-        for name, most in (("key", 100), ("reason", 5_000), ("pool", 60))
-    }
+    texts = {}
+    for name, most in (("key", 100), ("reason", 5_000), ("pool", 60)):
+        texts[name] = checked_text(raw.get(name, ""), name, most, faults)
+        if not texts[name] and name != "pool":
+            hint = "; annotators read it after the exam" if name == "reason" else ""
+            faults.setdefault(name, f"is missing{hint}")
     payload = _payload(kind, raw, faults)
     if payload is None:
         return None
@@ -100,21 +102,19 @@ def _question(kind: HitType, raw: Any, number: int, faults: dict[str, str]) -> Q
     return Question(texts["key"], payload, gold, texts["reason"], texts["pool"]) if not faults else None
 
 
-def _text(raw: Mapping[str, Any], name: str, faults: dict[str, str], *, required: bool, most: int) -> str:
-    value = raw.get(name, "")
+def checked_text(value: Any, where: str, most: int, errors: dict[str, str]) -> str:
+    """A text without white space around it; what is wrong with it goes to ``errors``."""
     if not isinstance(value, str):
-        faults[name] = f"expected text, got {type(value).__name__}"
+        errors[where] = f"expected text, got {type(value).__name__}"
         return ""
     try:
-        value = clean_text(value)
+        text = clean_text(value)
     except FieldErrors as error:
-        faults[name] = error.errors["text"]
+        errors[where] = error.errors["text"]
         return ""
-    if required and not value:
-        faults[name] = "is missing" + ("; annotators read it after the exam" if name == "reason" else "")
-    elif len(value) > most:
-        faults[name] = f"at most {most} characters, got {len(value)}"
-    return value
+    if len(text) > most:
+        errors[where] = f"at most {most} characters, got {len(text)}"
+    return text
 
 
 def _payload(kind: HitType, raw: Mapping[str, Any], faults: dict[str, str]) -> dict[str, Any] | None:

@@ -49,6 +49,8 @@ _END = re.compile(
     r"</s>|<eos>|<end_of_turn>|\[/INST\]\s*$"
     r"|<\|(?:im_end|eot_id|end|return|endoftext|end_of_text|end_of_turn|END_OF_TURN_TOKEN|end▁of▁sentence|user)\|>"
 )
+#: Simple tags of HTML around words, such as <b>.
+_MARKUP = re.compile(r"</?(b|strong|i|em|u|p|br|span|code|mark|h[1-6])\s?/?>", re.IGNORECASE)
 _BOX = re.compile(r"<\|(?:begin|end)_of_box\|>")
 _WRAPPED = re.compile(r"^\s*<(response|output|result)>(.*)</\1>\s*$", re.DOTALL | re.IGNORECASE)
 # No pattern may need more than linear time: models repeat themselves, and a reply can have 200,000 characters. So none goes
@@ -79,6 +81,7 @@ def tidy(text: str) -> str:
     """
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap.group() else " ", text)
+    text = _MARKUP.sub(lambda tag: "\n" if tag.group(1).lower() in ("p", "br") else "", text)
     text = _BOX.sub("", _EMOJI.sub("", _INVISIBLE.sub("", text)))
     final = _FINAL.match(text)
     if final:

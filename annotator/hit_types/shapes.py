@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -44,7 +44,8 @@ class Variable:
 
     ``labels`` are in order if the level is ordinal, and empty if each item has its own labels. ``abstain`` are
     labels that say nothing about the outcome ("cannot guess"). ``scores`` maps a label to a number for metrics
-    that need one (plausibility: yes 1, moderate 0.5, no 0).
+    that need one (plausibility: yes 1, moderate 0.5, no 0). Its value is the answer to ``field``, by default the field of
+    its own name; ``unasked`` is its value where that field isn't asked.
     """
 
     name: str
@@ -53,6 +54,8 @@ class Variable:
     labels: tuple[str, ...] = ()
     abstain: tuple[str, ...] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
+    field: str = ""
+    unasked: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ class Field:
     ``when`` lists ``(other field, values)``: the field is asked only if every other field has one of its values;
     otherwise any value sent for it is dropped. ``target`` names the block that the field belongs to, if each of several
     blocks has a question. ``about`` names the blocks that people must see to answer: the task screen keeps their first
-    lines in view while the field is answered, however long the material is.
+    lines in view while the field is answered, however long the material is. ``options_of`` names the payload's list of
+    options if each item has its own: a ``DeclaredStage`` offers them, lettered, or yes and no if the list is empty.
     """
 
     name: str
@@ -89,6 +93,7 @@ class Field:
     target: str = ""
     about: tuple[str, ...] = ()
     max_length: int = 2_000
+    options_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -171,13 +176,25 @@ def answers_in_words(
 
 @dataclass(frozen=True)
 class Column:
-    """A column of an import file: a JSON Lines key or a CSV header."""
+    """A column of an import file (a JSON Lines key or a CSV header), and how ``HitType.read_item`` reads it.
+
+    A text may have at most ``limit`` characters. A label is one of ``labels`` (spelling -> label). ``options`` names the
+    column with the options of this text, or those of which this label is one; ``labels`` then has what it may be besides.
+    ``read`` reads any other column. What a ``hidden`` column contains is kept as material and never shown. ``material``
+    is the attribute of ``Material`` that the column fills: for hidden ones, the attribute of its own name if empty.
+    """
 
     name: str
     help: str
     required: bool = True
     kind: Literal["text", "label", "list", "json"] = "text"
     example: Any = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    options: str = ""
+    hidden: bool = False
+    material: str = ""
+    limit: int = 20_000
+    read: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +265,8 @@ class Grade:
 class Question:
     """A practice or exam question: an item with its correct response and the reason for it.
 
-    ``pool`` is the variant that it belongs to; empty if the type has none.
+    Exams are drawn evenly from their pools. ``pool`` is named after the rule that the question tests. If the type has
+    variants, it begins with the variant: ``support`` or ``support/no no``.
     """
 
     key: str
@@ -263,7 +281,7 @@ class Defaults:
     """The settings that a new study of this type starts with; from the paper if it gives them.
 
     ``one_condition_per_instance`` is True if an answer is meaningful only from a person who has seen nothing else of
-    the instance: for types with several stages or arms, and for those in which one item reveals another one's answer.
+    the instance: for types with several arms or that ask a question again, and for those in which one item reveals another one's answer.
     """
 
     redundancy: int = 3

@@ -14,8 +14,7 @@ from copy import deepcopy
 from typing import Any
 
 from annotator.hit_types.contract import HitType
-from annotator.hit_types.questions import payload_fault
-from annotator.hit_types.reading import clean_text
+from annotator.hit_types.questions import checked_text, payload_fault
 from annotator.hit_types.shapes import JSON, FieldErrors, Question, Stage
 
 TEXTS: Mapping[str, int] = {
@@ -55,7 +54,7 @@ def read_translations(
         kept: JSON = {}
         for name, value in texts.items():
             if name in TEXTS:
-                kept[name] = _text(value, f"{code}.{name}", TEXTS[name], errors)
+                kept[name] = checked_text(value, f"{code}.{name}", TEXTS[name], errors)
             elif name in QUESTIONS:
                 kept[name] = _questions(kind, value, originals[name], f"{code}.{name}", errors)
             else:
@@ -72,20 +71,6 @@ def read_translations(
     if errors:
         raise FieldErrors(errors)
     return found
-
-
-def _text(value: Any, where: str, most: int, errors: dict[str, str]) -> str:
-    if not isinstance(value, str):
-        errors[where] = f"expected text, got {type(value).__name__}"
-        return ""
-    try:
-        text = clean_text(value)
-    except FieldErrors as error:
-        errors[where] = error.errors["text"]
-        return ""
-    if len(text) > most:
-        errors[where] = f"at most {most} characters, got {len(text)}"
-    return text
 
 
 def _questions(
@@ -108,7 +93,7 @@ def _questions(
         elif key in found:
             errors[place] = "this question is translated twice"
         else:
-            reason = _text(one["reason"], f"{place}, reason", 5_000, errors)
+            reason = checked_text(one["reason"], f"{place}, reason", 5_000, errors)
             fault = _payload_fault(kind, by_key[key], one["payload"])
             if fault:
                 errors[f"{place}, payload"] = fault

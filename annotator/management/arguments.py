@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
+from django.db import transaction
 
+from annotator.core.tables.faults import FileRefused
+from annotator.core.words import plural
 from annotator.models import Study, User
 from annotator.services.study import study_create
 
@@ -24,21 +28,39 @@ def study_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--owner", default="", help="with --create: user name of the study's owner")
 
 
+@contextmanager
+def study_and_file(*, file: Path, dry_run: bool, **options: Any) -> Iterator[tuple[Study, IO[bytes]]]:
+    """The study and the opened file of an import; a dry run stores nothing. What is refused becomes a ``CommandError``."""
+    try:
+        opened = file.open("rb")
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}") from None
+    try:
+        with opened, transaction.atomic():
+            yield study_named(**options), opened
+            if dry_run:
+                transaction.set_rollback(True)
+    except ValidationError as error:
+        raise CommandError("\n".join([*error.messages, "Nothing was imported."])) from None
+    except FileRefused as refused:
+        raise CommandError(f"{refused}\nNothing was imported: {plural(refused.total, 'fault')}.") from None
+
+
 def pairs(arguments: Iterable[str], option: str) -> dict[str, str]:
     """``name=value`` arguments as a dictionary.
 
     >>> pairs(["question=Input.question"], "--map")
     {'question': 'Input.question'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if not equals or not name or not value:
             raise CommandError(f"{option}: expected NAME=VALUE, got {argument!r}")
-        if name in found:
+        if name in values:
             raise CommandError(f"{option}: {name} is given twice")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def owner_named(username: str) -> User | None:
@@ -55,11 +77,11 @@ def study_named(
     *, study: str, create: bool = False, hit_type: str = "", title: str = "", owner: str = "", **_: Any
 ) -> Study:
     """The study with that slug; with ``create``, a new draft if there is none. Raises ``CommandError``."""
-    found = Study.objects.filter(slug=study, deleted_at__isnull=True).first()
-    if found is not None:
-        if hit_type and found.hit_type != hit_type:
-            raise CommandError(f"{study} is a study of {found.hit_type}, not of {hit_type}")
-        return found
+    existing = Study.objects.filter(slug=study, deleted_at__isnull=True).first()
+    if existing is not None:
+        if hit_type and existing.hit_type != hit_type:
+            raise CommandError(f"{study} is a study of {existing.hit_type}, not of {hit_type}")
+        return existing
     if not create:
         slugs = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)[:20])
         raise CommandError(f"no study {study!r} (there are: {slugs or 'none'}); --create makes one")

@@ -2,7 +2,7 @@
 
 from annotator.models.account import LoginAttempt, Rater, User
 from annotator.models.api_token import ApiToken
-from annotator.models.assignment import Assignment, StageCommit
+from annotator.models.assignment import GIVEN_BACK, Assignment, StageCommit
 from annotator.models.audit import AUDIT_GROUPS, AuditAction, AuditEntry, AuditSubject
 from annotator.models.erasure import DataRequest, Tombstone
 from annotator.models.exam import (
@@ -19,24 +19,35 @@ from annotator.models.image import StudyImage
 from annotator.models.item import Item, Place
 from annotator.models.judgment import Exclusion, Judgment, Review
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
+from annotator.models.membership import Invitation, Membership
 from annotator.models.message import Message
-from annotator.models.panel import PANEL_ENDED, Panel, PanelEvent, PanelLink, PanelLinks
+from annotator.models.panel import PanelEvent, PanelLink, PanelLinks
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
 from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
-from annotator.models.study import Invitation, Membership, Snapshot, Study
+from annotator.models.setting import (
+    Change,
+    Setting,
+    SettingGroup,
+    column_of,
+    description_of,
+    limits_of,
+    settings_of,
+)
+from annotator.models.study import Snapshot, Study
 from annotator.models.workspace import Workspace, WorkspaceMember
 
 __all__ = [
     "AUDIT_GROUPS",
-    "PANEL_ENDED",
+    "GIVEN_BACK",
     "ApiToken",
     "Assignment",
     "AtomicUnit",
     "AuditAction",
     "AuditEntry",
     "AuditSubject",
+    "Change",
     "Consent",
     "DataRequest",
     "Dataset",
@@ -58,7 +69,6 @@ __all__ = [
     "Membership",
     "Message",
     "Output",
-    "Panel",
     "PanelEvent",
     "PanelLink",
     "PanelLinks",
@@ -70,6 +80,8 @@ __all__ = [
     "Rater",
     "Rehearsal",
     "Review",
+    "Setting",
+    "SettingGroup",
     "Snapshot",
     "StageCommit",
     "Study",
@@ -79,4 +91,8 @@ __all__ = [
     "User",
     "Workspace",
     "WorkspaceMember",
+    "column_of",
+    "description_of",
+    "limits_of",
+    "settings_of",
 ]

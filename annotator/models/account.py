@@ -40,7 +40,7 @@ UNNAMED = "unnamed"
 class Rater(models.Model):
     """A person or a simulator that makes judgments; both have the same form. A person has a user account, or an outside
     identity if their judgments were imported. A simulator is one model with one prompt and one set of parameters, named
-    so that its judgments can be told apart from any other's.
+    so that its judgments can be distinguished from any other's.
     """
 
     class Kind(models.TextChoices):

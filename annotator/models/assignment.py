@@ -5,6 +5,9 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+#: The ``reason`` of a guest's task that was given back because they reopened an earlier one; they get it again afterwards.
+GIVEN_BACK = "an earlier answer was taken back"
+
 
 class Assignment(models.Model):
     """One item assigned to one rater; a pair of item and rater has at most one.
@@ -50,8 +53,8 @@ class Assignment(models.Model):
         help_text="How often its lease was extended, or renewed after it had expired.",
     )
     reason = models.TextField(blank=True, help_text="Why the rater returned it.")
-    #: Assigned to a guest, who can have only one open task at a time over all studies: otherwise a
-    #: single visitor could hold a place in each.
+    #: Assigned to a guest for whom no panel vouches: they can have only one open task at a time over all studies, or
+    #: a single visitor could hold a place in each.
     sole = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:

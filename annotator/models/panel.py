@@ -1,4 +1,4 @@
-"""Recruitment panels: the choice of one, signed links that were used, and webhooks that were received."""
+"""Recruitment panels: how links are verified, signed links that were used, and webhooks that were received."""
 
 from __future__ import annotations
 
@@ -6,22 +6,11 @@ from django.db import models
 from django.db.models import Q
 
 
-class Panel(models.TextChoices):
-    """The recruitment panel that sends a study's participants."""
-
-    NONE = "", "none: people join by the study's link"
-    PROLIFIC = "prolific", "Prolific"
-
-
 class PanelLinks(models.TextChoices):
     """How the link by which a panel sends people is verified."""
 
     SIGNED = "signed", "signed: only links that the panel has signed are accepted"
     PLAIN = "plain", "not verified: anyone can write any id into the link"
-
-
-#: Statuses of a submission at which the participant no longer works on it and isn't paid for it.
-PANEL_ENDED = frozenset({"RETURNED", "TIMED OUT", "REJECTED"})
 
 
 class PanelLink(models.Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from annotator.models.panel import PANEL_ENDED
+from annotator.recruitment.webhooks import ENDED
 
 
 class Participation(models.Model):
@@ -20,10 +20,10 @@ class Participation(models.Model):
     study = models.ForeignKey("Study", models.CASCADE, related_name="participations")
     rater = models.ForeignKey("Rater", models.CASCADE, related_name="participations")
     state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
-    #: The panel that the person came from, and their id there ("prolific", participant id).
+    #: The name of the panel that the person came from, and their id there.
     recruiter = models.CharField(max_length=40, blank=True)
     recruiter_id = models.CharField(max_length=200, blank=True)
-    #: Their submission at the panel: Prolific's ``SESSION_ID``.
+    #: Their submission at the panel: this attempt at its study.
     recruiter_session = models.CharField(max_length=200, blank=True, default="", db_default="")
     #: Whether the panel has signed these ids. Without a signature, anyone could have written them into the link.
     recruiter_verified = models.BooleanField(default=False, db_default=False)
@@ -73,7 +73,7 @@ class Participation(models.Model):
     @property
     def panel_ended(self) -> bool:
         """Whether the panel has said that the person's submission has ended without pay."""
-        return self.panel_status in PANEL_ENDED
+        return self.panel_status in ENDED
 
 
 class Consent(models.Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from annotator.core.ranges import InRange
-from annotator.models.study import Membership
+from annotator.models.membership import Membership
 
 
 class Workspace(models.Model):

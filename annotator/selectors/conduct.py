@@ -14,6 +14,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from annotator.core.kept_figures import StudyCount
 from annotator.models import Consent, ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.workload import study_workload
 
 #: Judgments that participants made in the browser: they are timed, paid for and covered by consent.
 BY_PARTICIPANTS = Q(source=Judgment.Source.WEB, rater__rehearsal=False)
@@ -45,6 +46,20 @@ SELECT CASE WHEN r.kind = 'simulator' THEN 'simulators' WHEN r.rehearsal THEN 'r
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds) FILTER (WHERE j.standing = 'counted'),
     count(*) FILTER (WHERE j.seconds < %s)
 FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id WHERE j.study_id = %s GROUP BY who
+""",
+)
+
+
+# Filled places; participants who stayed and did a task; those of them who did the most that one person can do.
+_FINISHED = StudyCount(
+    "participants who have finished",
+    """
+SELECT coalesce(sum(filled), 0), count(*) FILTER (WHERE stayed), count(*) FILTER (WHERE stayed AND n >= %(most)s) FROM (
+    SELECT count(*) AS n, count(*) FILTER (WHERE j.standing = 'counted' AND i.withdrawn_at IS NULL) AS filled,
+        EXISTS (SELECT 1 FROM annotator_participation p WHERE p.study_id = %(study)s AND p.rater_id = j.rater_id
+            AND p.state NOT IN ('left', 'removed')) AS stayed
+    FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id JOIN annotator_item i ON i.id = j.item_id
+    WHERE j.study_id = %(study)s AND j.source = 'web' AND NOT r.rehearsal GROUP BY j.rater_id) people
 """,
 )
 
@@ -121,7 +136,7 @@ def study_conduct(*, study: Study) -> Conduct:
         imported=work.get("imported", GroupWork()),
         simulators=work.get("simulators", GroupWork()),
         joined=sum(states.values()),
-        finished=states.get(Participation.State.FINISHED, 0),
+        finished=_finished(study),
         left=states.get(Participation.State.LEFT, 0) + states.get(Participation.State.REMOVED, 0),
         consents=consents.filter(withdrawn_at__isnull=True).values("participation").distinct().count(),
         withdrawn=consents.filter(withdrawn_at__isnull=False).values("participation").distinct().count(),
@@ -157,6 +172,14 @@ def study_work(study: Study) -> dict[str, GroupWork]:
 
 def _participations(study: Study) -> QuerySet[Participation]:
     return Participation.objects.filter(study=study, rater__rehearsal=False).order_by()
+
+
+def _finished(study: Study) -> int:
+    """Participants who have done every task that they could: the most that one person can do or, once every place of
+    the study is filled, any. From judgments, items and settings alone, which releases hold."""
+    work = study_workload(study)
+    [(filled, some, most)] = _FINISHED.rows({"study": study.pk, "most": max(work.tasks_each, 1)})
+    return int(some if filled >= work.places else most)
 
 
 def _exams(study: Study) -> tuple[int, int]:

@@ -9,8 +9,8 @@ from math import nan, sqrt
 from django.db import connection
 
 from annotator.core.kept_figures import StudyCount
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Exam, ExamAttempt, ExamQuestion, Judgment, Study
+from annotator.selectors.study import study_hit_type
 
 #: The fewest people for whom a correlation is reported (with two it is always 1 or -1).
 LEAST = 3
@@ -86,9 +86,9 @@ def _figures(
     elif n < LEAST:
         why = f"fewer than {LEAST} people"
     elif right in (0, n):
-        why = "everybody was right" if right else "nobody was right"
+        why = "everyone was right" if right else "nobody was right"
     elif rests == 1:
-        why = "everybody had the same share of the rest right"
+        why = "everyone had the same share of the other questions right"
     else:
         why = ""
     return QuestionFigures(
@@ -175,11 +175,11 @@ def raters_quality(*, study: Study) -> list[RaterQuality]:
 
 def _gold(study: Study) -> dict[int, tuple[int, int]]:
     """Rater -> (entirely correct, graded) over the study's items with gold."""
-    return {rater: (right, n) for rater, right, n in _GOLD.rows([study.pk, study.hit_type])}
+    return {rater: (right, n) for rater, right, n in _GOLD.rows([study.pk])}
 
 
-def _gold_counted(study_pk: int, hit_type: str) -> list[tuple[int, int, int]]:
-    kind = hit_type_get(hit_type)
+def _gold_counted(study_pk: int) -> list[tuple[int, int, int]]:
+    kind = study_hit_type(Study.objects.get(pk=study_pk))
     counts: dict[int, tuple[int, int]] = {}
     rows = Judgment.objects.filter(study=study_pk, item__gold__isnull=False, standing="counted", source="web")
     for rater, response, gold in rows.values_list("rater_id", "response", "item__gold").iterator(

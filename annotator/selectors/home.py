@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, Min, Q, QuerySet
@@ -15,6 +14,7 @@ from annotator.core.kept_figures import StudyCount
 from annotator.core.words import listed, plural
 from annotator.models import DataRequest, Message, Rehearsal, Study
 from annotator.selectors.study import studies_for, with_size
+from annotator.selectors.workload import Workload, study_workloads
 
 STALLED = timedelta(days=1)
 
@@ -22,6 +22,7 @@ _PLACES = StudyCount(
     "places of studies",
     """
 SELECT p.study_id, count(*), count(*) FILTER (WHERE a.state = 'submitted') FROM annotator_place p
+JOIN annotator_item i ON i.id = p.item_id AND i.withdrawn_at IS NULL
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
 WHERE p.study_id = ANY(%s) AND NOT p.rehearsal GROUP BY p.study_id
 """,
@@ -38,25 +39,38 @@ WHERE j.study_id = ANY(%s) AND j.source = 'web' GROUP BY j.study_id
 )
 _ITEMS = StudyCount(
     "items of studies",
-    "SELECT study_id, count(*) FROM annotator_item WHERE study_id = ANY(%s) GROUP BY study_id",
+    "SELECT study_id, count(*) FROM annotator_item WHERE study_id = ANY(%s) AND withdrawn_at IS NULL GROUP BY study_id",
 )
 _JUDGMENTS = StudyCount(
     "judgments of studies",
-    "SELECT study_id, count(*) FROM annotator_judgment WHERE study_id = ANY(%s) GROUP BY study_id",
+    "SELECT study_id, count(*) FROM annotator_judgment WHERE study_id = ANY(%s) AND source <> 'rehearsal' GROUP BY study_id",
 )
 
 
 @dataclass(frozen=True)
+class NextStep:
+    """Something to do in a study, in words, and the page where it's done (its URL name, which takes the study's id); empty if there is nothing to do."""
+
+    says: str
+    page: str = ""
+
+    def __str__(self) -> str:
+        return self.says
+
+
+@dataclass(frozen=True)
 class StudyRow:
-    """One study of the home page. ``needs`` says in words what needs the researcher's attention."""
+    """One study of the home page. ``needs`` is what needs the researcher's attention, the most urgent first; ``next`` the
+    study's one next step.
+    """
 
     study: Study
     items: int
     judgments: int
     places: int
     done: int
-    needs: tuple[str, ...]
-    next: str
+    needs: tuple[NextStep, ...]
+    next: NextStep
 
     @property
     def share(self) -> float:
@@ -101,15 +115,27 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
     failed = set(
         Rehearsal.objects.filter(study__in=pks, state=Rehearsal.State.FAILED).values_list("study", flat=True)
     )
+    paid = [
+        study for study in studies if study.pk in work and study.pay_floor_per_hour and study.pay_per_item
+    ]
+    workloads = study_workloads(paid) if paid else {}
     rows = []
     for study in studies:
         all_, done = places.get(study.pk, (0, 0))
         unreviewed, last, median = work.get(study.pk, (0, None, None))
-        needs = _needs(study, messages.get(study.pk, 0), unreviewed, last, median, all_ - done)
+        needs = _needs(
+            study,
+            messages=messages.get(study.pk, 0),
+            unreviewed=unreviewed,
+            last=last,
+            median=median,
+            left=all_ - done,
+            workload=workloads.get(study.pk),
+        )
         if study.pk in requests:
-            needs.insert(0, _deletion_words(*requests[study.pk]))
+            needs.insert(0, NextStep(_deletion_words(*requests[study.pk]), "admin:study_data_requests"))
         if study.pk in failed:
-            needs.append("the rehearsal failed")
+            needs.append(NextStep("the rehearsal failed", "admin:study_rehearsal"))
         rows.append(
             StudyRow(
                 study=study,
@@ -118,26 +144,34 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
                 places=all_,
                 done=done,
                 needs=tuple(needs),
-                next=_next(study, items.get(study.pk, 0), all_, done, unreviewed),
+                next=_next(study, items.get(study.pk, 0), all_, done, needs),
             )
         )
     return rows
 
 
 def _needs(
-    study: Study, messages: int, unreviewed: int, last: datetime | None, median: float | None, left: int
-) -> list[str]:
+    study: Study,
+    *,
+    messages: int,
+    unreviewed: int,
+    last: datetime | None,
+    median: float | None,
+    left: int,
+    workload: Workload | None,
+) -> list[NextStep]:
     needs = []
     if messages:
-        needs.append(f"{plural(messages, 'message')} to answer")
+        needs.append(NextStep(f"{plural(messages, 'message')} to answer", "admin:study_messages"))
     if unreviewed:
-        needs.append(f"{plural(unreviewed, 'judgment')} to accept")
+        needs.append(NextStep(f"{plural(unreviewed, 'judgment')} to accept", "admin:study_payments"))
     if study.state == Study.State.LIVE and left and last and timezone.now() - last > STALLED:
-        needs.append("nothing submitted for a day")
-    if median and study.pay_floor_per_hour and study.pay_per_item:
-        per_hour = study.pay_per_item * 3600 / Decimal(str(median))
+        needs.append(NextStep("nothing submitted for a day", "admin:study_live"))
+    if median and workload:
+        per_hour = workload.per_hour_at(median / 60)
         if per_hour < study.pay_floor_per_hour:
-            needs.append(f"pays {per_hour:.2f} {study.currency} an hour, below your minimum")
+            says = f"pays {per_hour:.2f} {study.currency} an hour, below your minimum"
+            needs.append(NextStep(says, "admin:annotator_study_change"))
     return needs
 
 
@@ -146,16 +180,23 @@ def _deletion_words(count: int, due: datetime) -> str:
     return f"{plural(count, 'deletion request')} to answer, {when}"
 
 
-def _next(study: Study, items: int, places: int, done: int, unreviewed: int) -> str:
+def _next(study: Study, items: int, places: int, done: int, needs: Sequence[NextStep]) -> NextStep:
+    """The one thing to do next: what people wait for, else what moves the study on."""
+    if needs:
+        return needs[0]
     if study.state == Study.State.DRAFT:
-        return "Prepare and launch it" if items else "Import material"
+        if items:
+            return NextStep("Prepare and launch it", "admin:study_live")
+        return NextStep("Import material", "admin:annotator_study_import")
     if study.state == Study.State.PAUSED:
-        return "Resume or close it"
-    if places and done == places:
-        return "Close it" if study.state == Study.State.LIVE else "Compute a report"
+        return NextStep("Resume or close it", "admin:study_live")
     if study.state == Study.State.LIVE:
-        return "Review new judgments" if unreviewed else "Wait for judgments"
-    return "Compute a report"
+        return (
+            NextStep("Close it", "admin:study_live")
+            if places and done == places
+            else NextStep("Wait for judgments")
+        )
+    return NextStep("Compute a report", "evaluation:reports")
 
 
 def needs_words(rows: Sequence[StudyRow]) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from annotator.hit_types.base import Example
-from annotator.hit_types.registry import hit_type_get
+from annotator.hit_types.base import Example, HitType
 from annotator.models import Participation
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import texts_here
 
 
@@ -49,15 +49,15 @@ def instructions_changed(participation: Participation) -> InstructionsChange | N
     study = participation.study
     version = study.snapshots.values_list("number", flat=True).get(pk=current)
     before, after = _shown(seen, current)
-    return InstructionsChange(version, passages_changed(study.hit_type, before=before, after=after))
+    return InstructionsChange(version, passages_changed(study_hit_type(study), before=before, after=after))
 
 
-def passages_changed(hit_type: str, *, before: str, after: str) -> list[Passage]:
+def passages_changed(kind: HitType, *, before: str, after: str) -> list[Passage]:
     """The differences between two versions of the instructions, in order: what was removed, then what was added.
 
     Paragraphs and worked examples are compared as a whole. A paragraph that was moved counts as both.
     """
-    old, new = list(_passages(hit_type, before)), list(_passages(hit_type, after))
+    old, new = list(_passages(kind, before)), list(_passages(kind, after))
     found: list[Passage] = []
     for what, old_from, old_to, new_from, new_to in SequenceMatcher(
         None, old, new, autojunk=False
@@ -69,9 +69,9 @@ def passages_changed(hit_type: str, *, before: str, after: str) -> list[Passage]
     return found
 
 
-def _passages(hit_type: str, text: str) -> Iterator[tuple[str, str, str]]:
+def _passages(kind: HitType, text: str) -> Iterator[tuple[str, str, str]]:
     """The passages of a text: Markdown, the title of an example, and its content, by which examples are compared."""
-    for part in hit_type_get(hit_type).read_instructions(text):
+    for part in kind.read_instructions(text):
         if isinstance(part, Example):
             content = repr((part.payload, part.response, part.reasoning))
             yield "", part.title.partition(": ")[2] or part.title, content

@@ -11,6 +11,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
 
 Condition = Callable[[str], Q]
+#: The values of the filter by rehearsal raters: without them, which is the default; only theirs; both.
+REHEARSAL = ("no", "yes", "both")
+REHEARSAL_LEFT_OUT = Q(rater__rehearsal=False)
 
 
 class UnknownFilter(ValueError):
@@ -50,6 +53,12 @@ def _yes_no(condition: Q) -> Condition:
     return either
 
 
+def _rehearsal(value: str) -> Q:
+    if value not in REHEARSAL:
+        raise ValueError(f"expected one of: {', '.join(REHEARSAL)}")
+    return Q() if value == "both" else Q(rater__rehearsal=value == "yes")
+
+
 def _seconds(field: str) -> Condition:
     def condition(value: str) -> Q:
         try:
@@ -85,14 +94,19 @@ FILTERS: dict[str, Condition] = {
     "standing": _one_of("standing", Judgment.Standing),
     "seconds_from": _seconds("seconds__gte"),
     "seconds_below": _seconds("seconds__lt"),
-    "rehearsal": _yes_no(Q(rater__rehearsal=True)),
+    "rehearsal": _rehearsal,
     "excluded": _yes_no(_excluded()),
 }
 
 
 def judgments_filter(*, study: Study, filters: Mapping[str, str]) -> QuerySet[Judgment]:
-    """A study's judgments that match all filters; raises ``UnknownFilter`` for an unknown one."""
+    """A study's judgments that match all filters; raises ``UnknownFilter`` for an unknown one.
+
+    Rehearsal raters' are left out unless a filter asks for them: ``rehearsal``, a ``source``, or one ``rater`` by name.
+    """
     found = study.judgments.all()
+    if not {"rehearsal", "rater"} & set(filters) and filters.get("source") != Judgment.Source.REHEARSAL:
+        found = found.filter(REHEARSAL_LEFT_OUT)
     errors = {}
     for name, value in filters.items():
         if name not in FILTERS:

@@ -15,6 +15,7 @@ from annotator.models import Item, Judgment, Message, Study
 from annotator.selectors.conduct import study_earned
 from annotator.selectors.progress import Condition, StudyProgress
 from annotator.selectors.study import study_hit_type
+from annotator.selectors.workload import OutOfReach, places_out_of_reach
 
 #: The pace is computed from at most this many of the latest judgments.
 LATEST = 200
@@ -97,7 +98,8 @@ class Flagged:
 @dataclass(frozen=True)
 class Live:
     """Everything that the page shows about one study. ``open`` counts open messages by kind. ``late`` counts judgments
-    made after their item was full, which are kept and paid; ``spent`` is what participants have earned. Only
+    made after their item was full, which are kept and paid; ``spent`` is what participants have earned;
+    ``out_of_reach`` are the free places that nobody who has joined may take. Only
     participants count: rehearsal raters, imported raters and simulators aren't included in any figure.
     """
 
@@ -111,6 +113,7 @@ class Live:
     late: int
     spent: Decimal
     pay: Decimal
+    out_of_reach: OutOfReach
 
     @property
     def places(self) -> int:
@@ -119,6 +122,16 @@ class Live:
     @property
     def done(self) -> int:
         return sum(one.done for one in self.conditions)
+
+    @property
+    def excluded(self) -> int:
+        return sum(one.excluded for one in self.conditions)
+
+    @property
+    def halted(self) -> bool:
+        """Whether places are free but nobody who has joined may take any of them."""
+        free = self.places - self.done - self.held
+        return 0 < free <= self.out_of_reach.places
 
     @property
     def held(self) -> int:
@@ -134,7 +147,9 @@ def study_live(study: Study, progress: StudyProgress) -> Live:
     """The figures of a study beside its progress, in a constant number of queries."""
     latest = [row[0] for row in _LATEST.rows([study.pk, LATEST])]
     waiting, messages = open_messages(study)
-    raters, flagged = flagged_raters(study, excluded=progress.excluded_raters)
+    raters, flagged = flagged_raters(
+        study, excluded=progress.excluded_raters, checks=None if progress.gold or progress.attention else {}
+    )
     return Live(
         conditions=progress.conditions,
         pace=pace_of(latest, now=timezone.now()),
@@ -146,6 +161,7 @@ def study_live(study: Study, progress: StudyProgress) -> Live:
         late=progress.work.surplus,
         spent=study_earned(study),
         pay=study.pay_per_item,
+        out_of_reach=places_out_of_reach(study, progress.workload),
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Count, Max, Q, QuerySet
 
 from annotator.models import Assignment, PanelEvent, Participation, Study
-from annotator.recruitment.prolific import STUDY_CHANGED
+from annotator.recruitment.webhooks import STUDY_CHANGED
 
 
 def panel_studies(study: Study) -> frozenset[str]:

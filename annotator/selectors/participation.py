@@ -12,7 +12,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from annotator.core.prepared import prepared_cursor
-from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation, Study
+from annotator.models import GIVEN_BACK, ExamAttempt, Judgment, LedgerEntry, Participation, Study
 from annotator.selectors.consent import consented
 from annotator.selectors.places import near_end_sql
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
@@ -86,6 +86,10 @@ class PersonProgress:
 _DONE = """
 SELECT state, snapshot_id, count(*), 0 FROM annotator_assignment
 WHERE participation_id = %(participation)s AND state IN ('submitted', 'leased') GROUP BY state, snapshot_id
+UNION ALL SELECT 'given back', NULL, count(*), 0 FROM annotator_assignment a
+WHERE participation_id = %(participation)s AND state = 'expired' AND reason = %(given_back)s
+    AND EXISTS (SELECT 1 FROM annotator_place p WHERE p.item_id = a.item_id AND p.assignment_id IS NULL
+        AND p.rehearsal = (SELECT r.rehearsal FROM annotator_rater r WHERE r.id = a.rater_id))
 UNION ALL SELECT 'free', NULL, free.near, free.tasks FROM ({free}) free
 UNION ALL SELECT 'unread', NULL, count(*), 0 FROM annotator_message
 WHERE rater_id = %(rater)s AND kind = 'reply' AND read_at IS NULL
@@ -95,7 +99,8 @@ WHERE rater_id = %(rater)s AND kind = 'reply' AND read_at IS NULL
 def progress_of(participation: Participation) -> PersonProgress:
     """The person's progress, in one query. Each task earns the pay of its own snapshot.
 
-    ``total`` counts the tasks that are done, in hand and still free for the person. While many places are free
+    ``total`` counts the tasks that are done, in hand (a guest's also while it is given back for an undo) and still free
+    for the person. While many places are free
     (``near_end_sql``), it is the number that the study offers to one person.
     """
     study = participation.study
@@ -107,6 +112,7 @@ def progress_of(participation: Participation) -> PersonProgress:
                 "participation": participation.pk,
                 "study": study.pk,
                 "rater": participation.rater_id,
+                "given_back": GIVEN_BACK,
             },
         )
         rows = cursor.fetchall()
@@ -114,7 +120,7 @@ def progress_of(participation: Participation) -> PersonProgress:
     done = sum(n for _, n in counts)
     pay = sum((n * _pay(snapshot, study) for snapshot, n in counts), Decimal(0))
     total = min(study.max_items_per_rater or rules["items"], rules["items"])
-    in_hand = sum(n for state, _, n, _ in rows if state == "leased")
+    in_hand = sum(n for state, _, n, _ in rows if state in ("leased", "given back"))
     near, free = next((near, tasks) for state, _, near, tasks in rows if state == "free")
     if near:
         total = min(total, done + in_hand + free)
@@ -168,7 +174,9 @@ def earnings_in(participation: Participation) -> Earnings:
 def earnings_of(*, rater_id: int) -> list[Earnings]:
     """A person's earnings in each of their studies; the number of queries doesn't grow with the work done."""
     participations = (
-        Participation.objects.select_related("study").filter(rater_id=rater_id).order_by("-joined_at")
+        Participation.objects.select_related("study", "rater")
+        .filter(rater_id=rater_id)
+        .order_by("-joined_at")
     )
     counts = (
         Judgment.objects.filter(rater_id=rater_id)

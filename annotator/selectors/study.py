@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache, cached_property
 from typing import Any
 
 from django.db.models import Case, CharField, Exists, OuterRef, Q, QuerySet, Value, When
@@ -114,6 +115,18 @@ def study_role(*, user: Any, study: Study) -> Membership.Role | None:
     return Membership.Role(role) if role else None
 
 
+#: The attributes of a HIT type that depend on a study's items, variant and questions.
+_ADAPTED = ("variables", "headline", "instructions", "exam", "practice")
+
+
+def declared_hit_type(study: Study) -> HitType:
+    """A study's HIT type as it's declared, with all of its variants: for checks before the study is stored.
+
+    Nothing else finds the type of a study.
+    """
+    return hit_type_get(study.hit_type)
+
+
 def study_hit_type(study: Study) -> HitType:
     """The study's HIT type, adapted to its items and questions.
 
@@ -121,8 +134,37 @@ def study_hit_type(study: Study) -> HitType:
     of the variants and parts that the items ask; before it has items, those of the study's own variant. If all items are
     of one variant (a group of properties, for example), it has that variant's variables. The study's own exam and
     practice replace those of the type.
+
+    Items are read when one of these attributes is first used, so the type of a task costs no query.
     """
-    kind = hit_type_get(study.hit_type)
+    declared = declared_hit_type(study)
+    kind = object.__new__(_study_class(type(declared)))  # type: ignore[arg-type]
+    kept = {name: value for name, value in vars(declared).items() if name not in (*_ADAPTED, "prompt_text")}
+    vars(kind).update(kept, adapt=lambda: _adapted(declared, study))
+    return kind
+
+
+def known_hit_type(study: Study) -> HitType | None:
+    """The study's HIT type; None if this server doesn't have it."""
+    try:
+        return study_hit_type(study)
+    except KeyError:
+        return None
+
+
+@cache
+def _study_class(kind: type[HitType]) -> type[HitType]:
+    """A HIT type's class whose instances read what depends on a study when it's first used."""
+
+    def read(name: str) -> cached_property[Any]:
+        return cached_property(lambda own: getattr(own.adapted, name))
+
+    names = (*_ADAPTED, "prompt_text") if kind.control_arms else _ADAPTED
+    adapted = {"adapted": cached_property(lambda own: own.adapt())} | {name: read(name) for name in names}
+    return type(kind.__name__, (kind,), {"__module__": kind.__module__, **adapted})
+
+
+def _adapted(kind: HitType, study: Study) -> HitType:
     items = study.items.order_by("id")
     one = kind.external
     fields = [name for name in (kind.variant_field, kind.part_field, kind.rule_field) if name]
@@ -137,7 +179,8 @@ def study_hit_type(study: Study) -> HitType:
     payload = items.values_list("payload", flat=True).first() if one else None
     if payload is None and study.variant:
         payload = kind.expected(study.variant)
-    return _with_own(kind.for_item(payload) if payload else kind, study)
+    kind = kind.for_item(payload) if payload else kind
+    return _with_own(kind.with_arms(study.control_arms), study)
 
 
 def _with_own(kind: HitType, study: Study) -> HitType:

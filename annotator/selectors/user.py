@@ -16,3 +16,10 @@ def user_of(request: HttpRequest | Request) -> User:
     if not isinstance(request.user, User):
         raise PermissionDenied
     return request.user
+
+
+def sees_people(request: HttpRequest | Request) -> bool:
+    """Whether a reply of the API may contain participants' names, ids and answers: on pages it may, with a token only if that has the
+    scope."""
+    auth = getattr(request, "auth", None)
+    return bool(getattr(auth, "may_see_people", True))

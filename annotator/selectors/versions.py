@@ -8,7 +8,7 @@ from difflib import unified_diff
 from typing import Any
 
 from annotator.core.kept_figures import StudyCount
-from annotator.models import ExamQuestion, Snapshot, Study
+from annotator.models import ExamQuestion, Item, Snapshot, Study, settings_of
 
 _USED = StudyCount(
     "judgments by version",
@@ -18,15 +18,13 @@ _USED = StudyCount(
 MOST = 200
 #: Compared as texts, line by line; every other value is shown before and after.
 TEXTS = ("summary", "consent_text", "instructions")
-NAMES = {
-    "redundancy": "raters per item",
-    "lease_minutes": "minutes to answer",
-    "seed": "order seed",
+#: Compared by what they contain: their ids and digests tell nobody anything.
+_BY_CONTENT = ("exam", "exam_digest", "items_digest", "practice", "translations")
+#: Settings are named as on their page; these are made from several.
+NAMES = {name: one.label[0].lower() + one.label[1:] for name, one in settings_of(Study).items()} | {
     "exam_digest": "exam",
     "items_digest": "content of the items",
-    "instructions": "instructions",
     "instructions_text": "instructions",
-    "min_seconds": "shortest plausible time",
 }
 
 
@@ -54,7 +52,7 @@ def version_diff(before: Snapshot, after: Snapshot) -> list[VersionChange]:
     old, new = before.content, after.content
     changes = []
     for name in sorted({*old, *new}):
-        if name in ("exam", "practice", "translations") or old.get(name) == new.get(name):
+        if name in _BY_CONTENT or old.get(name) == new.get(name):
             continue
         title = NAMES.get(name, name.replace("_", " "))
         if name in TEXTS:
@@ -65,7 +63,23 @@ def version_diff(before: Snapshot, after: Snapshot) -> list[VersionChange]:
     changes += _questions("practice", old.get("practice") or [], new.get("practice") or [])
     if old.get("exam") != new.get("exam"):
         changes += _questions("exam", _exam(old.get("exam")), _exam(new.get("exam")))
+    if old.get("items_digest") != new.get("items_digest"):
+        changes += _items(before, after)
     return changes
+
+
+def _items(before: Snapshot, after: Snapshot) -> list[VersionChange]:
+    """The items that were withdrawn or corrected between two versions, with the reason."""
+    first, last = sorted((before.created_at, after.created_at))
+    found = Item.objects.filter(
+        study=after.study_id, withdrawn_at__gt=first, withdrawn_at__lte=last
+    ).select_related("replaced_by")
+    changes = []
+    for item in found.order_by("withdrawn_at", "pk")[:MOST]:
+        new = getattr(item, "replaced_by", None)
+        kept = f"corrected as {new.key}" if new else "withdrawn"
+        changes.append(VersionChange(f"item {item.key}", "given out", f"{kept}: {item.withdrawn_reason}"))
+    return changes or [VersionChange("content of the items", "as in the version before", "changed")]
 
 
 def _translations(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[VersionChange]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from allauth.usersessions.models import UserSession
 from django.db import transaction
 
 from annotator.models import AuditAction, User
@@ -30,6 +33,17 @@ def account_delete(*, account: User) -> None:
     before = {name: getattr(account, name) for name in AUDITED}
     audit_write(action=AuditAction.ACCOUNT_CHANGED, member=account, before=before, after={"deleted": True})
     account.delete()
+
+
+@transaction.atomic
+def sessions_end(*, sessions: Iterable[UserSession], user: User, by: User) -> int:
+    """Log a person out in these browsers; returns how many they were."""
+    ended = [session.end() for session in sessions]
+    if ended:
+        audit_write(
+            action=AuditAction.ACCOUNT_CHANGED, by=by, member=user, after={"sessions_ended": len(ended)}
+        )
+    return len(ended)
 
 
 def account_language_set(*, user: User, language: str) -> None:

@@ -14,10 +14,10 @@ from django.utils.translation import gettext
 from annotator.core.allocation import arm_choose, presentation_rng
 from annotator.core.errors import Refused
 from annotator.hit_types.base import FieldErrors, clean_text
-from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, Item, Participation, Place, Study
+from annotator.models import GIVEN_BACK, Assignment, Item, Participation, Place, Study
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
+from annotator.selectors.study import study_hit_type
 from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 from annotator.services.place_claim import place_claim
 
@@ -65,7 +65,7 @@ def assignment_lease(participation: Participation) -> Assignment | None:
 
 
 def _presented(assignment: Assignment, study: Study) -> Assignment:
-    kind, payload = hit_type_get(study.hit_type), assignment.item.payload
+    kind, payload = study_hit_type(study), assignment.item.payload
     rng = presentation_rng(seed=study.seed, item_key=assignment.item.key, rater=assignment.rater_id)
     drawn = kind.present(payload, rng)
     arms = kind.arms(payload)
@@ -231,7 +231,7 @@ def guest_task_give_back(*, rater_id: int) -> None:
             "not_now", gettext("Another of your tasks is being submitted, so this answer can't be undone.")
         )
     Assignment.objects.filter(pk__in=locked).update(
-        state=Assignment.State.EXPIRED, closed_at=timezone.now(), reason="an earlier answer was taken back"
+        state=Assignment.State.EXPIRED, closed_at=timezone.now(), reason=GIVEN_BACK
     )
     Place.objects.filter(assignment__in=locked).update(assignment=None, freed=True)
 

@@ -31,6 +31,7 @@ _OF_STUDY = frozenset(
         "pay_per_item",
         "currency",
         "undo_seconds",
+        "partly_code",
         "snapshot_id",
     ]
 )

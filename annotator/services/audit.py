@@ -68,7 +68,7 @@ def audit_write(
     ``member`` is the researcher whose access changed and ``rater`` the participant whom it is about. ``before`` and
     ``after`` hold the values that changed. Raises ``ValueError`` if one of them is a secret.
     """
-    entry = _entry(action, study, workspace, by, target, before, after)
+    entry = _entry(action, study=study, workspace=workspace, by=by, target=target, before=before, after=after)
     entry.member_id = member.pk if isinstance(member, User) else member
     if rater is not None:
         entry.subject = _subjects(study, [rater.pk if isinstance(rater, Rater) else rater])[0]
@@ -82,7 +82,7 @@ def audit_write_each(
     """Record the same change for several participants: ``after`` maps each rater to the new values."""
     entries = []
     for rater, subject in zip(after, _subjects(study, after), strict=True):
-        entry = _entry(action, study, None, by, target, None, after[rater])
+        entry = _entry(action, study=study, by=by, target=target, after=after[rater])
         entry.subject = subject
         entries.append(entry)
     AuditEntry.objects.bulk_create(entries, batch_size=2_000)
@@ -119,9 +119,9 @@ def people_viewed(
     if not isinstance(by, User):
         return
     action = AuditAction.PEOPLE_VIEWED
-    shown = [_entry(action, one, None, by, page, None, None) for one in studies]
-    shown += [_entry(action, None, one, by, page, None, None) for one in workspaces]
-    shown += [_entry(action, None, None, by, page, None, None)] if everywhere else []
+    shown = [_entry(action, study=one, by=by, target=page) for one in studies]
+    shown += [_entry(action, workspace=one, by=by, target=page) for one in workspaces]
+    shown += [_entry(action, by=by, target=page)] if everywhere else []
     lately = AuditEntry.objects.filter(
         actor=by, action=action, target=page[:200], at__gt=timezone.now() - ONE_VIEW
     )
@@ -168,12 +168,13 @@ def audit_forget(*, study: Study, rater: Rater) -> None:
 
 def _entry(
     action: AuditAction,
-    study: Study | None,
-    workspace: Workspace | None,
+    *,
     by: User | None,
     target: str,
-    before: Values | None,
-    after: Values | None,
+    study: Study | None = None,
+    workspace: Workspace | None = None,
+    before: Values | None = None,
+    after: Values | None = None,
 ) -> AuditEntry:
     for values in (before, after):
         if secret := SECRETS & set(values or ()):

@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 
 from annotator.core.errors import DraftConflict
 from annotator.hit_types.base import JSON
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment
+from annotator.selectors.study import study_hit_type
 from annotator.services.assignment_lock import assignment_lock
 
 
@@ -23,7 +23,7 @@ def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, dr
         assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
         if assignment.state == Assignment.State.SUBMITTED or assignment.stage != stage:
             raise DraftConflict(gettext("This step already has an answer."), closed=True)
-        kind = hit_type_get(assignment.participation.study.hit_type)
+        kind = study_hit_type(assignment.participation.study)
         asked = {
             field.name
             for field in kind.stages(assignment.item.payload, assignment.presentation)[stage].fields

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +21,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotator.core.canonical import digest_of
+from annotator.core.kept_elsewhere import forget_elsewhere, remains_elsewhere
 from annotator.core.language import language_of_person
 from annotator.models import (
     Assignment,
@@ -41,6 +45,7 @@ from annotator.models import (
 )
 from annotator.services.assignment import participation_release
 from annotator.services.audit import audit_forget, audit_write
+from annotator.services.erasure_texts import identifiers_of, names_remove
 
 log = logging.getLogger(__name__)
 
@@ -79,15 +84,16 @@ def data_request_decline(*, request: DataRequest, by: User | None, note: str) ->
 
 
 @transaction.atomic
-def data_request_carry_out(*, request: DataRequest, by: User | None, note: str = "") -> DataRequest:
-    """Remove the participant's data from the study by its policy. Raises ``ValidationError`` if it's decided already."""
+def data_request_carry_out(*, request: DataRequest, by: User | None, note: str = "") -> list[str]:
+    """Remove the participant's data from the study by its policy. Returns what remains of them, as ``erase`` does. Raises
+    ``ValidationError`` if it's decided already."""
     request = _open_request(request)
     study, rater = request.study, request.rater
     if rater is None:
-        raise ValidationError("The data are gone already.")
+        raise ValidationError("The data have already been deleted.")
     address = rater.user.email if rater.user else ""
     request = _decide(request, DataRequest.State.DONE, by=by, note=note.strip())
-    erase(study=study, rater=rater, policy=study.erasure_policy, by=by, why=f"request {request.pk}")
+    remains = erase(study=study, rater=rater, policy=study.erasure_policy, by=by, why=f"request {request.pk}")
     if address:
         with language_of_person(chosen=rater.user.language if rater.user else "", own=study.language):
             subject = gettext("Your data was removed")
@@ -98,7 +104,7 @@ def data_request_carry_out(*, request: DataRequest, by: User | None, note: str =
         transaction.on_commit(
             lambda: _tell(address, subject, text)  # by then the address itself has been deleted
         )
-    return request
+    return remains
 
 
 def _tell(address: str, subject: str, text: str) -> None:
@@ -125,14 +131,46 @@ def _decide(request: DataRequest, state: str, *, by: User | None, note: str) -> 
 # -- what is removed -----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Removed:
+    """Somebody whose rows were removed: how they were known, and the name under which their answers are now (empty if they were
+    deleted). ``name`` is empty if several people had it."""
+
+    identifiers: set[str]
+    name: str
+    now: str
+
+
 @transaction.atomic
-def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | None = None) -> None:
+def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | None = None) -> list[str]:
     """Remove a rater's personal data from a study, and leave a tombstone. With the policy ``delete``, judgments, exam
     answers and consent are deleted too, and the places are free again. With ``anonymise`` they stay, under a new rater
     that nothing links to the person. Both delete messages, recruiters' ids, drafts, behaviour signals and finished
-    exports; amounts that were paid stay in the ledger, without the name. The audit trail keeps its entries but no
-    longer links them to the person. The account of a person with no other study is deleted too.
+    exports, and take the person's names out of the texts that stay; amounts that were paid stay in the ledger, without
+    the name. The audit trail keeps its entries but no longer links them to the person. The account of a person with no
+    other study is deleted too.
+
+    Returns what remains in sentences: releases that were made before, and items whose material has the name.
     """
+    return erase_all(study=study, raters=[rater], policy=policy, why=why, by=by)
+
+
+@transaction.atomic
+def erase_all(
+    *, study: Study, raters: Sequence[Rater], policy: str, why: str = "", by: User | None = None
+) -> list[str]:
+    """``erase`` for several raters of a study, whose texts are read once."""
+    remains = [text for rater in raters for text in remains_elsewhere(study=study.pk, rater=rater.pk)]
+    removed = [_rows_remove(study, rater, policy, why, by) for rater in raters]
+    clean, left = names_remove(study=study, identifiers={name for one in removed for name in one.identifiers})
+    names = {one.name: one.now for one in removed if one.name}
+    forget_elsewhere(study=study.pk, names=names, clean=clean)
+    return list(dict.fromkeys([*remains, *left]))
+
+
+def _rows_remove(study: Study, rater: Rater, policy: str, why: str, by: User | None) -> _Removed:
+    known = _Removed(identifiers_of(study=study, rater=rater), "" if rater.is_numbered else rater.name, "")
+    nobody = _nobody() if policy == Study.ErasurePolicy.ANONYMISE else None
     participation = Participation.objects.select_for_update().filter(study=study, rater=rater).first()
     if participation is not None:
         participation_release(participation=participation, reason="")
@@ -144,7 +182,7 @@ def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | 
     PlaceAlert.objects.filter(**mine).delete()
     held = Assignment.objects.filter(participation__study=study, rater=rater)
     Qualification.objects.filter(attempt__participation__in=_participations(mine)).update(attempt=None)
-    if policy == Study.ErasurePolicy.DELETE:
+    if nobody is None:
         places = list(Place.objects.filter(assignment__in=held).values_list("pk", flat=True))
         Judgment.objects.filter(**mine).delete()
         Exclusion.objects.filter(**mine).delete()
@@ -154,7 +192,6 @@ def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | 
         if LedgerEntry.objects.filter(**mine).exists():
             LedgerEntry.objects.filter(**mine).update(rater=_nobody())
     else:
-        nobody = _nobody()
         _keep_stage_times(study, rater)
         for model in (Judgment, Exclusion, LedgerEntry):
             model._default_manager.filter(**mine).update(rater=nobody)
@@ -170,6 +207,7 @@ def erase(*, study: Study, rater: Rater, policy: str, why: str = "", by: User | 
         )  # fmt: skip
     _exports_remove(study)
     _person_remove(rater)
+    return replace(known, now=nobody.name if nobody else "")
 
 
 def _participations(mine: dict[str, Any]) -> Any:
@@ -250,7 +288,7 @@ def erasures_replay() -> int:
         with default_storage.open(f"{FOLDER}/{name}") as file:
             one = json.load(file)
         stones.setdefault((one["study"], one["rater"], one["digest"]), one["policy"])
-    again = 0
+    again, waiting = 0, defaultdict(list)
     for (study_pk, rater_pk, digest), policy in stones.items():
         study = Study.objects.filter(pk=study_pk).first()
         rater = Rater.objects.filter(pk=rater_pk).first()
@@ -260,8 +298,10 @@ def erasures_replay() -> int:
             _participations({"study": study, "rater": rater}).exists()
             or rater.judgments.filter(study=study).exists()
         ):
-            erase(study=study, rater=rater, policy=policy, why="after a restore")
+            waiting[study, policy].append(rater)
             again += 1
+    for (study, policy), raters in waiting.items():
+        erase_all(study=study, raters=raters, policy=policy, why="after a restore")
     return again
 
 
@@ -278,15 +318,17 @@ def retention_sweep() -> int:
         rater__user__isnull=False,
         rater__rehearsal=False,
     )
-    done = 0
+    done, of_study = 0, defaultdict(list)
     for participation in over.select_related("study", "rater").order_by("pk")[:1000]:
-        erase(
-            study=participation.study,
-            rater=participation.rater,
+        of_study[participation.study].append(participation.rater)
+    for study, raters in of_study.items():
+        erase_all(
+            study=study,
+            raters=raters,
             policy=Study.ErasurePolicy.ANONYMISE,
             why="end of the time to keep personal data",
         )
-        done += 1
+        done += len(raters)
     if done:
         log.info("anonymised %s participants at the end of their studies' retention", done)
     return done

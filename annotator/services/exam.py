@@ -32,6 +32,7 @@ from annotator.models import (
 from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at, may_work
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import participation_release
 from annotator.services.audit import audit_write
 
@@ -60,9 +61,7 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
             "not_now", gettext("You can take the exam again after {time} UTC.").format(time=f"{again:%H:%M}")
         )
     if places_for(participation).full:
-        raise Refused(
-            "no_places", gettext("Others are doing all the tasks, so there is no exam to take at the moment.")
-        )
+        raise Refused("no_places", gettext("All tasks are taken at the moment, so the exam is closed."))
     questions = ExamQuestion.objects.filter(exam_id=rules["exam"]).values_list("key", "pool")
     seen = exam_questions_seen(rater_id=participation.rater_id, exam_id=rules["exam"])
     number = (every.aggregate(last=Max("number"))["last"] or 0) + 1
@@ -125,7 +124,7 @@ def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]
     )
     if attempt.submitted_at is not None:
         return attempt
-    kind = hit_type_get(attempt.exam.hit_type)
+    kind = study_hit_type(attempt.participation.study)
     questions = {question.key: question for question in attempt.exam.questions.filter(key__in=attempt.drawn)}
     errors: dict[str, str] = {}
     graded = []

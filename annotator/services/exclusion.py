@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -41,12 +42,34 @@ def exclusion_make(
         raise ValidationError({"rater": "This rater has not taken part in this study."})
     target = {"rater": rater, "item": item, "judgment": judgment}
     if Exclusion.objects.filter(study=study, lifted_at__isnull=True, **target).exists():
-        raise ValidationError("It is already excluded.")
+        [kind] = [name for name, row in target.items() if row is not None]
+        raise ValidationError(f"This {kind} is already excluded.")
     exclusion = Exclusion(study=study, created_by=by, reason=reason.strip(), **target)
     exclusion.full_clean()
     exclusion.save()
     audit_write(action=AuditAction.EXCLUDED, by=by, after={"reason": exclusion.reason}, **_about(exclusion))
     return exclusion
+
+
+@transaction.atomic
+def judgments_exclude(
+    *, study: Study, by: User | None, reason: str, judgments: Sequence[Judgment]
+) -> list[Exclusion]:
+    """Exclude several judgments of the study, all or none; those that are excluded already are passed over.
+
+    Raises ``ValidationError`` without a reason, or if one of them belongs to another study.
+    """
+    Study.objects.select_for_update().get(pk=study.pk)
+    excluded = set(
+        Exclusion.objects.filter(study=study, lifted_at__isnull=True, judgment__in=judgments).values_list(
+            "judgment", flat=True
+        )
+    )
+    return [
+        exclusion_make(study=study, by=by, reason=reason, judgment=judgment)
+        for judgment in judgments
+        if judgment.pk not in excluded
+    ]
 
 
 def _about(exclusion: Exclusion) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import json
+import logging
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -19,17 +20,19 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
-from django.http import FileResponse, Http404
 from django.utils import timezone
 
 from annotator.core import jobs
 from annotator.core.behaviour import NAMES as SIGNAL_NAMES
 from annotator.core.behaviour import signals_read
 from annotator.core.csv_cells import cell_neutral
+from annotator.core.downloads import Download
 from annotator.models import AuditAction, Export, Judgment, Study, User
 from annotator.selectors.judgment import ExclusionReasons, judgments_filter
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
+
+log = logging.getLogger(__name__)
 
 CHUNK = 2_000
 #: Studies with more judgments are exported by a background job.
@@ -56,6 +59,10 @@ _FIELDS = {
     "withdrawn": "item__withdrawn_reason",
     "created_at": "created_at",
 }
+_RATING_FIELDS = (
+    "judgment", "item", "instance", "system", "condition", "rater", "rater_kind", "rehearsal", "source", "standing",
+    "version", "instructions_version", "withdrawn",
+)  # fmt: skip
 _INNER = ("item_id", "rater_id", "response")
 #: Objects whose values become separate columns in CSV, by the prefix of those columns.
 _SPREAD = {"signal": "signals", "response": "response"}
@@ -118,24 +125,10 @@ def _judgments(study: Study, found: Any) -> Iterator[Row]:
 
 def _ratings(study: Study, found: Any) -> Iterator[Row]:
     reasons, kind = ExclusionReasons(study), study_hit_type(study)
-    keep = (
-        "judgment",
-        "item",
-        "instance",
-        "system",
-        "condition",
-        "rater",
-        "rater_kind",
-        "source",
-        "standing",
-        "version",
-        "instructions_version",
-        "withdrawn",
-    )
-    fields = [_FIELDS[name] for name in keep]
+    fields = [_FIELDS[name] for name in _RATING_FIELDS]
     rows = found.values_list(*fields, *_INNER, "item__payload").iterator(chunk_size=CHUNK)
     for *known, item, rater, response, payload in rows:
-        row: Row = dict(zip(keep, known, strict=True))
+        row: Row = dict(zip(_RATING_FIELDS, known, strict=True))
         row["excluded"] = reasons.of(row["judgment"], item, rater)
         for rating in kind.to_ratings(payload, response):
             unit = f"{row['item']}.{rating.unit}" if rating.unit else row["item"]
@@ -144,10 +137,7 @@ def _ratings(study: Study, found: Any) -> Iterator[Row]:
 
 def _header(study: Study, form: str) -> list[str]:
     if form == Export.Form.RATINGS:
-        return [
-            "judgment", "item", "instance", "system", "condition", "rater", "rater_kind", "source", "standing",
-            "version", "instructions_version", "withdrawn", "excluded", "unit", "variable", "value",
-        ]  # fmt: skip
+        return [*_RATING_FIELDS, "excluded", "unit", "variable", "value"]
     signals = [f"signal.{name}" for name in SIGNAL_NAMES]
     return [*_FIELDS, "excluded", *signals, *(f"response.{name}" for name in response_fields(study))]
 
@@ -252,6 +242,7 @@ def _build(pk: int) -> bool:
         _write(export)
         export.state = Export.State.DONE
     except Exception as error:  # whatever the error is, the waiting researcher must see that it failed
+        log.exception("export %s failed", pk)
         export.state, export.file = Export.State.FAILED, ""
         export.error = f"{type(error).__name__}: {error}"[:500]
     export.finished_at = timezone.now()
@@ -284,15 +275,15 @@ class _Counted:
             yield row
 
 
-def export_download(export: Export) -> FileResponse:
-    """A finished export as a download; ``Http404`` if its file has been deleted."""
+def export_download(export: Export) -> Download | None:
+    """The file of a finished export; None if it has been deleted."""
     try:
         file = default_storage.open(export.file)
     except FileNotFoundError:
-        raise Http404("the file is gone") from None
+        return None
     audit_write(action=AuditAction.DOWNLOADED, study=export.study, target=f"export {export.pk}")
     name = f"{export.study.slug}-{export.form}-{export.pk}.{export.format}.gz"
-    return FileResponse(file, as_attachment=True, filename=name, content_type="application/gzip")
+    return Download(file, name, "application/gzip")
 
 
 def exports_sweep() -> int:

@@ -11,13 +11,16 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 
 from annotator.core.canonical import digest_of
+from annotator.hit_types.arms import arm_of, explained_key
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import payload_fault
-from annotator.hit_types.registry import hit_type_get
-from annotator.models import Assignment, AuditAction, Exclusion, Item, Place, Study, User
+from annotator.models import Assignment, AuditAction, Exclusion, Item, Message, Place, Study, User
 from annotator.selectors.images import images_of
+from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
+from annotator.services.control_arms import control_items_make
+from annotator.services.follow_up_correct import follow_up_corrected
 from annotator.services.study import snapshot_freeze
 
 _JUDGED = "It has judgments. Clear the rehearsal, or delete the runs and imports that made them."
@@ -28,11 +31,15 @@ def item_edit(*, item: Item, payload: JSON, gold: Mapping[str, Any] | None) -> I
     """Change an item of a draft. Raises ``ValidationError`` with the error of ``payload`` or ``gold``."""
     study = _draft(item.study_id)
     item = study.items.select_for_update().get(pk=item.pk)
+    _refuse_control(item)
     if item.judgments.exists():
         raise ValidationError(f"The item can't be changed. {_JUDGED}")
     before = {"payload": item.payload, "gold": item.gold}
-    item.payload, item.gold = _content(study, payload, gold)
-    item.save(update_fields=["payload", "gold"])
+    payload, gold = _content(study, payload, gold)
+    item.follow_up = follow_up_corrected(kind=study_hit_type(study), item=item, payload=payload)
+    item.payload, item.gold = payload, gold
+    item.save(update_fields=["payload", "gold", "follow_up"])
+    control_items_make(study=study)
     after = {"payload": item.payload, "gold": item.gold}
     audit_write(action=AuditAction.ITEM_CHANGED, study=study, target=item.key, before=before, after=after)
     return item
@@ -42,8 +49,10 @@ def item_edit(*, item: Item, payload: JSON, gold: Mapping[str, Any] | None) -> I
 def item_delete(*, item: Item) -> None:
     """Delete an item of a draft. Raises ``ValidationError`` if it has judgments."""
     study = _draft(item.study_id)
+    _refuse_control(item)
     try:
         study.items.get(pk=item.pk).delete()
+        control_items_make(study=study)
     except ProtectedError:
         raise ValidationError(f"The item can't be deleted. {_JUDGED}") from None
     audit_write(
@@ -52,6 +61,13 @@ def item_delete(*, item: Item) -> None:
         target=item.key,
         before={"payload": item.payload, "gold": item.gold},
     )
+
+
+def _refuse_control(item: Item) -> None:
+    if arm := arm_of(item.payload):
+        raise ValidationError(
+            f"This item of a control arm is made from item {explained_key(item.key, arm)}. Change that one."
+        )
 
 
 @transaction.atomic
@@ -109,7 +125,7 @@ def item_correct(
     """Replace an item of a launched study by a corrected version of it; returns the new version.
 
     The previous version is withdrawn and keeps its judgments. The new one has the same material, its own places, and a
-    key that ends in its version (``owl-3.v2``). Raises ``ValidationError``.
+    key that ends in its version (``owl-3.v2``). Problems that annotators reported with the item are settled. Raises ``ValidationError``.
     """
     study = _launched(item.study_id)
     item = study.items.select_for_update().get(pk=item.pk)
@@ -131,15 +147,16 @@ def item_correct(
     corrected = Item(
         study=study, key=f"{item.key.removesuffix(f'.v{item.version}')}.v{version}", payload=payload, gold=gold,
         role=item.role, condition=item.condition, instance_id=item.instance_id, explanation_id=item.explanation_id,
-        follow_up_id=item.follow_up_id, parts=item.parts, attributes=item.attributes, version=version, replaces=item,
+        follow_up=follow_up_corrected(kind=study_hit_type(study), item=item, payload=payload), parts=item.parts, attributes=item.attributes, version=version, replaces=item,
     )  # fmt: skip
     corrected.full_clean(exclude=["payload", "gold", "parts"])
     corrected.save()
     # Annotators may have passed this position already, so the places are offered first.
     Place.objects.bulk_create(
         Place(study=study, item=corrected, number=number, position=position, freed=True)
-        for number in range(1, study.redundancy + 1)
+        for number in range(1, study.raters_by_arm.get(arm_of(payload), 0) + 1)
     )
+    item.messages.filter(kind=Message.Kind.FLAG, settled_at__isnull=True).update(settled_at=timezone.now())
     _new_version(study, by)
     audit_write(
         action=AuditAction.ITEM_CORRECTED,
@@ -154,7 +171,7 @@ def item_correct(
 
 def _content(study: Study, payload: JSON, gold: Mapping[str, Any] | None) -> tuple[JSON, JSON | None]:
     """Payload and gold as they are stored; raises ``ValidationError``."""
-    kind = hit_type_get(study.hit_type)
+    kind = study_hit_type(study)
     if fault := payload_fault(kind, payload):
         raise ValidationError({"payload": f"The item {fault}."})
     if fault := kind.variant_fault(payload, study.variant):

@@ -12,8 +12,8 @@ from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Rater, Study
+from annotator.selectors.study import study_hit_type
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def judgments_record(*, study: Study, rater: Rater, given: Sequence[Given], sour
     new. Each response passes the HIT type's own parser. Recording the same response again changes nothing; a different
     one is a ``Conflict``. Raises ``FieldErrors``; then nothing is written.
     """
-    kind = hit_type_get(study.hit_type)
+    kind = study_hit_type(study)
     rows = []
     for one in given:
         response = kind.parse_whole(one.item.payload, one.response, one.presentation)

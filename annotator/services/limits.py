@@ -43,6 +43,8 @@ def refuse_too_many_joins(*, study: Study, rater: Rater) -> None:
 def refuse_second_task_of_guest(*, participation: Participation) -> None:
     """Raise ``Refused`` (elsewhere) if a guest got no task because they have one open in another study; see
     ``Assignment.sole``."""
+    if participation.recruiter_verified:
+        return
     held = (
         Assignment.objects.select_related("participation__study")
         .filter(rater_id=participation.rater_id, state=Assignment.State.LEASED, sole=True)

@@ -159,4 +159,4 @@ def _locked(membership: Membership) -> Membership:
 def _keep_an_owner(member: Membership) -> None:
     others = member.study.memberships.filter(role=Membership.Role.OWNER).exclude(pk=member.pk)
     if member.role == Membership.Role.OWNER and not others.exists():
-        raise ValidationError(f"{member.user} is the only owner. Make somebody else an owner first.")
+        raise ValidationError(f"{member.user} is the only owner. Make someone else an owner first.")

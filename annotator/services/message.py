@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotator.hit_types.base import FieldErrors, clean_text
-from annotator.models import Item, Message, Participation, User
+from annotator.models import Item, Message, Participation, Study, User
 from annotator.services.erasure import data_request_open
 
 
@@ -38,6 +40,34 @@ def replies_read(*, rater_id: int) -> int:
     return unread.update(read_at=timezone.now())
 
 
+@transaction.atomic
+def messages_reply(*, study: Study, messages: Sequence[Message], by: User, text: str) -> list[Message]:
+    """Send one answer to several messages of a study: once to each participant, settling what they asked, all or none.
+
+    Raises ``ValidationError`` without a text or a message, or if a message belongs to another study.
+    """
+    if not messages:
+        raise ValidationError("Select at least one message.")
+    if any(one.study_id != study.pk for one in messages):
+        raise ValidationError("One of the messages belongs to another study.")
+    latest = {one.rater_id: one for one in messages}
+    for one in messages:
+        if one.pk != latest[one.rater_id].pk:
+            message_settle(message=one)
+    return [message_reply(message=one, by=by, text=text) for one in latest.values()]
+
+
+def message_settle(*, message: Message) -> Message:
+    """Take a message off the list of those that wait, without an answer. A deletion request is settled by its decision."""
+    if message.kind == Message.Kind.DELETION:
+        raise ValidationError("Decide on the deletion request instead.")
+    if message.settled_at is None and message.kind != Message.Kind.REPLY:
+        message.settled_at = timezone.now()
+        message.save(update_fields=["settled_at"])
+    return message
+
+
+@transaction.atomic
 def message_reply(*, message: Message, by: User, text: str) -> Message:
     """Send a researcher's answer; the message that it answers is then settled."""
     if not text.strip():

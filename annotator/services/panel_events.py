@@ -11,8 +11,9 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from annotator.core.sealed import Unreadable, resealed, seal, unseal
-from annotator.models import PANEL_ENDED, AuditAction, PanelEvent, PanelLink, Participation, Study, User
-from annotator.recruitment.prolific import NAME, STUDY_CHANGED, SUBMISSION_CHANGED, Webhook, status_rank
+from annotator.models import AuditAction, PanelEvent, PanelLink, Participation, Study, User
+from annotator.recruitment.registry import panel_get
+from annotator.recruitment.webhooks import ENDED, STUDY_CHANGED, SUBMISSION_CHANGED, Webhook, status_rank
 from annotator.selectors.panel import panel_studies
 from annotator.services.assignment import participation_release
 from annotator.services.audit import audit_write
@@ -32,7 +33,9 @@ def panel_secret_set(*, study: Study, by: User | None, secret: str) -> Study:
     study = Study.objects.select_for_update().get(pk=study.pk)
     secret = secret.strip()
     if secret and not (16 <= len(secret) <= 500 and secret.isascii() and secret.isprintable()):
-        raise ValidationError({"secret": "Expected the whole secret, as Prolific's API returned it."})
+        panel = panel_get(study.panel)
+        sender = f"{panel.title}'s API" if panel else "the panel"
+        raise ValidationError({"secret": f"Expected the whole secret, as {sender} returned it."})
     before, study.panel_secret_sealed = (
         bool(study.panel_secret_sealed),
         seal(secret, purpose=PURPOSE) if secret else "",
@@ -110,7 +113,7 @@ def _participation(study: Study, event: Webhook) -> Participation | None:
     """The participation with this submission, locked; None if there is none, or if its participant is another one."""
     found = (
         Participation.objects.select_for_update(of=("self",))
-        .filter(study=study, recruiter=NAME, recruiter_session=event.subject)
+        .filter(study=study, recruiter=study.panel, recruiter_session=event.subject)
         .exclude(recruiter_session="")
         .first()
     )
@@ -124,7 +127,7 @@ def event_apply(*, participation: Participation, status: str, at: datetime) -> s
     """Apply a submission's new status to its participation, which the caller has locked; returns the outcome.
 
     A submission that has ended (returned, timed out, rejected) releases the person's open tasks, and they leave the
-    study. If they had finished, this is only noted. If the submission goes on after all, so do they.
+    study. If they had finished, this is only noted. If the submission continues after all, so do they.
     """
     latest = participation.panel_status_at
     if latest is not None and (at, status_rank(status)) < (latest, status_rank(participation.panel_status)):
@@ -132,13 +135,13 @@ def event_apply(*, participation: Participation, status: str, at: datetime) -> s
     had_ended = participation.panel_ended
     finished = participation.finished_at is not None and participation.state == Participation.State.ACTIVE
     participation.panel_status, participation.panel_status_at = status, at
-    if status in PANEL_ENDED and participation.state == Participation.State.ACTIVE and not finished:
+    if status in ENDED and participation.state == Participation.State.ACTIVE and not finished:
         participation_release(participation=participation, reason=f"submission {status.lower()}")
         participation.state, participation.finished_at = Participation.State.LEFT, timezone.now()
-    elif status not in PANEL_ENDED and had_ended and participation.state == Participation.State.LEFT:
+    elif status not in ENDED and had_ended and participation.state == Participation.State.LEFT:
         participation.state, participation.finished_at = Participation.State.ACTIVE, None
     participation.save(update_fields=["panel_status", "panel_status_at", "state", "finished_at"])
-    return Outcome.NOTED if status in PANEL_ENDED and finished else Outcome.APPLIED
+    return Outcome.NOTED if status in ENDED and finished else Outcome.APPLIED
 
 
 def panel_sweep() -> int:

@@ -1,59 +1,71 @@
 """Join a study through a recruitment panel: one participation for each of the panel's participants.
 
 Who may come back to a participation depends on how sure we are: with a signed link, the person whom it names, in any
-browser; with a plain one, only the browser that began, since anybody can write another person's id into a link.
+browser; with a plain one, only the browser that began, since anybody can write another person's id into a link. Several
+people may share that browser: a plain link with another id than its visitor's asks who is there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotator.core.errors import Refused
 from annotator.models import PanelEvent, PanelLink, Participation, Study, User
 from annotator.recruitment.identity import PanelIdentity
+from annotator.recruitment.registry import PANELS
 from annotator.services.panel_events import event_apply, submission_digest
 from annotator.services.participation import participation_join
 
 
-def panel_person(*, study: Study, visitor: User | None, identity: PanelIdentity) -> User | None:
+def panel_person(
+    *,
+    study: Study,
+    visitor: User | None,
+    identity: PanelIdentity,
+    here: Collection[int] = (),
+    same: bool = False,
+) -> User | None:
     """The account with which this participant joins or comes back; None if they need a new one.
 
     It may be another account than the ``visitor``'s: on a shared computer, or after cookies were cleared. An account
     without a password that the panel has vouched for in another study of the workspace is used again, so that
-    qualifications count and nobody is asked twice about one instance. Raises ``Refused`` (panel_known, panel_account).
+    qualifications count and nobody is asked twice about one instance. ``here`` are the accounts that used this browser
+    before; ``same``: the visitor has said that they are the person who used it last, whatever their plain link says.
+    Raises ``Refused`` (panel_known, panel_account).
     """
+    if same and visitor is not None and not identity.verified and other_person(visitor, identity):
+        mine = study.participations.filter(rater__user=visitor).exists()
+        if mine:
+            return visitor
     known = (
         Participation.objects.select_related("rater__user")
         .filter(study=study, recruiter=identity.panel, recruiter_id=identity.person)
         .first()
     )
     if known is not None:
-        return _owner(known, visitor, identity)
-    if visitor is not None and not (identity.verified and _other_person(visitor, identity)):
+        return _owner(known, visitor, identity, here)
+    if visitor is not None and (not other_person(visitor, identity) or (same and not identity.verified)):
         return visitor
     return _guest_of(study, identity) if identity.verified else None
 
 
-def _owner(known: Participation, visitor: User | None, identity: PanelIdentity) -> User:
-    owner = known.rater.user
+def _owner(
+    known: Participation, visitor: User | None, identity: PanelIdentity, here: Collection[int]
+) -> User:
+    owner, panel = known.rater.user, PANELS.get(identity.panel)
     if owner is not None and owner == visitor:
         return owner
-    if not identity.verified:
-        raise Refused(
-            "panel_known",
-            gettext("Somebody with your Prolific ID has already started this study in another browser."),
-        )
+    if not identity.verified and (owner is None or owner.pk not in here):
+        raise panel.refused("panel_known")
     if owner is None or not owner.is_active or owner.is_staff or owner.has_usable_password():
-        raise Refused(
-            "panel_account",
-            gettext("You started this study with an account, so the link alone isn't enough."),
-        )
+        raise panel.refused("panel_account")
     return owner
 
 
-def _other_person(visitor: User, identity: PanelIdentity) -> bool:
+def other_person(visitor: User, identity: PanelIdentity) -> bool:
     """Whether the visitor's account belongs to another participant of the same panel."""
     theirs = Participation.objects.filter(rater__user=visitor, recruiter=identity.panel)
     return theirs.exclude(recruiter_id=identity.person).exclude(recruiter_id="").exists()
@@ -93,9 +105,9 @@ def panel_join(*, study: Study, user: User, visitor: User | None, identity: Pane
             _bind(participation, identity)
             return participation
     except IntegrityError:  # the same person or submission, at the same moment or under another id
-        raise Refused(
-            "panel_known", gettext("This submission on Prolific has already been used in another browser.")
-        ) from None
+        panel = PANELS.get(identity.panel)
+        message = gettext("This submission on {panel} has already been used in another browser.")
+        raise panel.refused("panel_known", message.format(panel=panel.title)) from None
 
 
 def _link_use(participation: Participation, *, same_browser: bool, identity: PanelIdentity) -> None:
@@ -113,9 +125,8 @@ def _link_use(participation: Participation, *, same_browser: bool, identity: Pan
     except IntegrityError:
         used = PanelLink.objects.filter(digest=identity.digest, participation=participation)
         if not (same_browser and used.exists()):
-            raise Refused(
-                "panel_link", gettext("This link has already been used in another browser.")
-            ) from None
+            message = gettext("This link has already been used in another browser.")
+            raise PANELS.get(identity.panel).refused("panel_link", message) from None
 
 
 def _bind(participation: Participation, identity: PanelIdentity) -> None:

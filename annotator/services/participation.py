@@ -13,6 +13,7 @@ from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.models import Consent, Participation, Rater, Snapshot, Study, User
 from annotator.recruitment.identity import PanelIdentity
+from annotator.recruitment.registry import panel_get
 from annotator.selectors.places import places_of
 from annotator.selectors.qualification import requirement_task, requirements_missing
 from annotator.selectors.snapshot import snapshot_content
@@ -63,8 +64,9 @@ def participation_join(
         raise Refused("closed", gettext("This study is not accepting participants."))
     if not rater.rehearsal and (study.state != Study.State.LIVE or not study.join_open):
         raise Refused("closed", gettext("This study is not accepting participants."))
-    if study.panel and identity is None and not rater.rehearsal:
-        raise Refused("panel_needed", gettext("This study takes its participants from Prolific."))
+    panel = panel_get(study.panel)
+    if panel is not None and identity is None and not rater.rehearsal:
+        raise panel.refused("panel_needed")
     if not rater.rehearsal and places_of(study).full:
         raise Refused("no_places", gettext("All places of this study are taken at the moment."))
     if not rater.rehearsal:
@@ -77,7 +79,7 @@ def participation_join(
             return Participation.objects.create(
                 study=study,
                 rater=rater,
-                join_parameters=_kept(study, parameters or {}),
+                join_parameters=parameters_kept(study, parameters or {}),
                 recruiter=identity.panel if identity else "",
                 recruiter_id=identity.person if identity else "",
             )
@@ -88,7 +90,8 @@ def participation_join(
         return same
 
 
-def _kept(study: Study, parameters: Mapping[str, str]) -> dict[str, str]:
+def parameters_kept(study: Study, parameters: Mapping[str, str]) -> dict[str, str]:
+    """What a study keeps of the parameters of a join link."""
     names = (name.strip() for name in study.join_parameters.split(","))
     return {
         name: parameters[name].replace("\x00", "")[:200] for name in names if name and parameters.get(name)
@@ -188,8 +191,9 @@ def participation_return(*, participation: Participation) -> None:
         raise Refused("removed", gettext("The researchers have ended your participation in this study."))
     if participation.study.state == Study.State.CLOSED:
         raise Refused("closed", gettext("This study is closed, so you can't come back to it."))
-    if participation.panel_ended:
-        raise Refused("panel_ended", gettext("Your submission on Prolific has ended."))
+    panel = panel_get(participation.recruiter)
+    if panel is not None and participation.panel_ended:
+        raise panel.refused("panel_ended", panel.troubles["panel_ended"].title)
     if participation.state == Participation.State.LEFT:
         participation.state = Participation.State.ACTIVE
         participation.finished_at = None

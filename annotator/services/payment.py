@@ -13,9 +13,8 @@ from django.db import transaction
 from annotator.core.csv_cells import cell_neutral
 from annotator.core.ranges import InRange
 from annotator.models import AuditAction, Judgment, LedgerEntry, Rater, Study, User
-from annotator.recruitment.prolific import NAME as PROLIFIC
-from annotator.recruitment.prolific import bonus_lines
-from annotator.selectors.owed import CENT, Balance, balances_of
+from annotator.recruitment.panel import Panel
+from annotator.selectors.owed import CENT, Balance, balances_of, excluded_raters
 from annotator.services.audit import audit_write, audit_write_each
 from annotator.services.review import judgments_accept
 
@@ -26,11 +25,18 @@ HEADER = (
 )  # fmt: skip
 
 
-def work_accept(*, study: Study, by: User | None, raters: Sequence[int] | None = None) -> int:
-    """Accept everything that participants (or these ``raters``) have submitted; returns how many judgments."""
+def work_accept(
+    *, study: Study, by: User | None, raters: Sequence[int] | None = None, excluded: bool = False
+) -> int:
+    """Accept what participants (or these ``raters``) have submitted; returns how many judgments.
+
+    The work of people who are excluded from the study's statistics is left out, unless it's asked for (``excluded``).
+    """
     waiting = Judgment.objects.filter(study=study, source=Judgment.Source.WEB)
     if raters is not None:
         waiting = waiting.filter(rater__in=raters)
+    if not excluded:
+        waiting = waiting.exclude(rater__in=excluded_raters(study))
     return judgments_accept(judgments=waiting, by=by)
 
 
@@ -84,6 +90,25 @@ def payments_record(
 
 
 @transaction.atomic
+def payments_undo(*, study: Study, by: User | None, reference: str) -> int:
+    """Take back that participants were paid under this reference: they are owed the amounts again. Returns how many
+    records there were. The audit log keeps each amount. Raises ``ValidationError`` if there is none.
+    """
+    Study.objects.select_for_update().get(pk=study.pk)
+    recorded = study.ledger.filter(kind=LedgerEntry.Kind.PAYMENT, reference=reference)
+    amounts = dict(recorded.values_list("rater", "amount"))
+    if not amounts:
+        raise ValidationError("No payment is recorded under this reference.")
+    before = {
+        rater: {"amount": amount, "currency": study.currency, "reference": reference}
+        for rater, amount in amounts.items()
+    }
+    audit_write_each(action=AuditAction.PAYMENT_UNDONE, study=study, by=by, after=before)
+    recorded.delete()
+    return len(amounts)
+
+
+@transaction.atomic
 def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, reason: str) -> LedgerEntry:
     """Give a participant a bonus, with a reason that they can read. Raises ``ValidationError``."""
     if not BONUS.holds(amount):
@@ -121,10 +146,12 @@ def owed_export(*, study: Study, by: User, balances: Iterable[Balance]) -> str:
     return out.getvalue()
 
 
-def prolific_bonus_export(*, study: Study, by: User, balances: Iterable[Balance]) -> str:
-    """What can be paid now to each participant from Prolific, as the list that it takes for bulk bonus payments."""
+def panel_payments_export(*, study: Study, by: User, panel: Panel, balances: Iterable[Balance]) -> str:
+    """What can be paid now to each participant from a panel, as the file that it takes for payments in bulk."""
     owed = [
-        (one.recruiter_id, one.payable) for one in balances if one.recruiter == PROLIFIC and one.payable > 0
+        (balance.recruiter_id, balance.payable)
+        for balance in balances
+        if balance.recruiter == panel.name and balance.payable > 0
     ]
-    audit_write(action=AuditAction.EXPORTED, study=study, by=by, target="bonus payments for Prolific")
-    return bonus_lines(owed)
+    audit_write(action=AuditAction.EXPORTED, study=study, by=by, target=f"bonus payments for {panel.title}")
+    return panel.payments_file(owed)

@@ -91,7 +91,7 @@ def _mail(alert: PlaceAlert, study: Study) -> None:
 
 def _words(alert: PlaceAlert, study: Study) -> tuple[str, str]:
     """Subject and text of the email."""
-    subject = gettext("There are places again: {title}").format(title=study.title)
+    subject = gettext("Places are open again in {title}").format(title=study.title)
     text = gettext(
         "You asked to be told when the study “{title}” has places again. It has some now:\n\n{url}\n\n"
         "We've told other people too, so come soon if you can. We have deleted your email address and won't write again.\n"

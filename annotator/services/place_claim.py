@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from annotator.core.prepared import prepared_cursor
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
+from annotator.selectors.arms import control_arms_of
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study_texts import consent_digests
 
@@ -59,10 +60,12 @@ WITH freed AS (
 SELECT made.id, made.instance_id_of_item, made.sole, i.id, i.key, i.payload, pick.id, pick.position, pick.rehearsal
 FROM made JOIN annotator_item i ON i.id = made.item_id CROSS JOIN pick
 """
-# Guests have no password. A rehearsal's raters have none either, but hold only places of their rehearsal.
+# Guests have no password. A rehearsal's raters have none either, but hold only places of their rehearsal; and somebody
+# for whom a panel vouches is one person however many studies they are in.
 _SOLE = (
-    "COALESCE((SELECT u.password LIKE '!%%' AND NOT r.rehearsal FROM annotator_rater r"
-    " JOIN annotator_user u ON u.id = r.user_id WHERE r.id = %(rater)s), false)"
+    "COALESCE((SELECT u.password LIKE '!%%' AND NOT r.rehearsal AND NOT n.recruiter_verified FROM annotator_rater r"
+    " JOIN annotator_user u ON u.id = r.user_id JOIN annotator_participation n ON n.id = %(participation)s"
+    " WHERE r.id = %(rater)s), false)"
 )
 # Tasks that the person skipped or let run out in the last hour: counted up to the limit and no further.
 _UNFINISHED = (
@@ -83,6 +86,15 @@ _ONE_CONDITION = (
     " JOIN annotator_assignment b ON b.instance_id_of_item = same.id"
     " WHERE i.id = p.item_id AND b.rater_id = %(rater)s LIMIT 1) IS NULL"
 )
+# Nobody sees two arms of one instance, whatever the system and the follow-up: somebody who has seen its explanation can't
+# predict as if they hadn't. As above, the same input in another study is the same instance.
+_ONE_ARM = (
+    " AND (SELECT b.id FROM annotator_item i JOIN annotator_instance own ON own.id = i.instance_id"
+    " JOIN annotator_instance same ON md5(same.input) = md5(own.input) AND (own.input <> '' OR same.id = own.id)"
+    " JOIN annotator_assignment b ON b.instance_id_of_item = same.id JOIN annotator_item seen ON seen.id = b.item_id"
+    " WHERE i.id = p.item_id AND b.rater_id = %(rater)s"
+    " AND seen.payload->>'arm' IS DISTINCT FROM i.payload->>'arm' LIMIT 1) IS NULL"
+)
 # Checked in the same statement, so that a person who has just lost a qualification gets nothing more.
 _QUALIFIED = (
     " AND (SELECT q.id FROM annotator_qualification q LEFT JOIN annotator_exam e ON e.id = q.exam_id"
@@ -100,12 +112,14 @@ _CONSENTED = (
 def place_claim(participation: Participation, study: Study) -> Assignment | None:
     """A new assignment with its item and place, inside a transaction that has locked the participation; None if no place
     is free for this person."""
-    if study.one_condition_per_instance:
+    arms = control_arms_of(snapshot_content(study.snapshot_id))
+    if study.one_condition_per_instance or arms:
         # The rule depends on the person's tasks in all studies, so they are given out one at a time.
         Rater.objects.select_for_update(no_key=True).get(pk=participation.rater_id)
     now = timezone.now()
     until = now + timedelta(minutes=study.lease_minutes)
     allowed = _NOT_TWICE + (_ONE_CONDITION if study.one_condition_per_instance else "")
+    allowed += _ONE_ARM if arms else ""
     needs, values = _needs(study)
     allowed += needs
     if study.unfinished_per_hour is not None:

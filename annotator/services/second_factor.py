@@ -7,10 +7,10 @@ from typing import Any
 from allauth.account.signals import user_signed_up
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_removed, authenticator_reset
-from cryptography.fernet import InvalidToken
 from django.db import transaction
 
-from annotator.accounts.second_factor import secret_reseal
+from annotator.accounts.second_factor import PURPOSE
+from annotator.core.sealed import Unreadable, resealed
 from annotator.models import AuditAction, User
 from annotator.services.audit import audit_write
 
@@ -35,19 +35,21 @@ def second_factor_remove(*, user: User, by: User) -> int:
 def second_factors_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
     """Encrypt every stored secret with the newest ``SECRET_KEY``; returns how many were changed, and the users whose
     secret no key can decrypt."""
-    resealed, unreadable = 0, []
+    changed, unreadable = 0, []
     for one in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
+        secrets = {name: one.data[name] for name in ("secret", "seed") if one.data.get(name)}
         try:
-            changed = secret_reseal(one)
-        except InvalidToken:
+            newest = {name: resealed(sealed, purpose=PURPOSE) for name, sealed in secrets.items()}
+        except Unreadable:
             unreadable.append(one.user.get_username())
             continue
-        resealed += changed
-        if changed and not dry_run:
+        changed += newest != secrets
+        if newest != secrets and not dry_run:
+            one.data |= newest
             one.save(update_fields=["data"])
             after = {"encrypted with a new secret key": one.type}
             audit_write(action=AuditAction.SECOND_FACTOR_CHANGED, member=one.user, after=after)
-    return resealed, sorted(set(unreadable))
+    return changed, sorted(set(unreadable))
 
 
 def install_second_factor_audit() -> None:

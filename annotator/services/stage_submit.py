@@ -16,12 +16,12 @@ from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict, ConsentOutdated, Refused
 from annotator.core.prepared import prepared_cursor
 from annotator.hit_types.base import JSON
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Judgment, Participation, Place, StageCommit
 from annotator.selectors.consent import consented
 from annotator.selectors.instructions import instructions_known
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import consent_digests
 from annotator.services.assignment_lock import assignment_lock
 
@@ -55,13 +55,13 @@ def stage_submit(
     surplus. ``undone`` says how often the task had been undone when its form was shown: a copy of a submit that arrives
     after the undo is a ``Conflict`` and doesn't bring the answer back.
 
-    Raises ``Refused`` (not_found, removed, not_qualified, not_now) and ``FieldErrors``; then nothing is written. If the
+    Raises ``Refused`` (not_found, removed, left, not_qualified, not_now) and ``FieldErrors``; then nothing is written. If the
     consent text has changed and the person hasn't agreed to the new one, raises ``ConsentOutdated``, which holds the
     answer.
     """
     assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
     item = assignment.item
-    kind = hit_type_get(assignment.participation.study.hit_type)
+    kind = study_hit_type(assignment.participation.study)
     stages = kind.stages(item.payload, assignment.presentation)
     if not 0 <= stage < len(stages):
         raise Refused("not_now", gettext("This task has no such step. Open the task again."))
@@ -76,6 +76,13 @@ def stage_submit(
         )
     if assignment.participation.state == Participation.State.REMOVED:
         raise Refused("removed", gettext("The researchers have ended your participation in this study."))
+    if assignment.participation.state == Participation.State.LEFT:
+        raise Refused(
+            "left",
+            gettext(
+                "You left this study before you submitted this answer, so it wasn't saved and doesn't count."
+            ),
+        )
     qualified = _still_qualified(assignment)
     if not qualified and assignment.participation.study.revoked_work == "refuse":
         raise Refused(
@@ -92,7 +99,7 @@ def stage_submit(
         )
 
     now = timezone.now()
-    seconds = min((now - assignment.stage_opened_at).total_seconds(), LONGEST)
+    seconds = min(round((now - assignment.stage_opened_at).total_seconds(), 3), LONGEST)
     if stage + 1 < len(stages):
         StageCommit.objects.create(
             assignment=assignment,
@@ -179,7 +186,7 @@ def _judge(
                 "source": (
                     Judgment.Source.REHEARSAL if assignment.rater.rehearsal else Judgment.Source.WEB
                 ).value,
-                "seconds": min((now - assignment.leased_at).total_seconds(), LONGEST),
+                "seconds": min(round((now - assignment.leased_at).total_seconds(), 3), LONGEST),
                 "signals": json.dumps(signals),
                 "language": get_language() or "",
                 "now": now,
@@ -215,7 +222,7 @@ def _repeated(assignment: Assignment, stage: int, response: JSON) -> Submitted:
         earlier = {name for c in assignment.commits.all() for name in c.response}
         same = same and judgment is not None and set(judgment.response) - earlier == asked - earlier
     if not same:
-        raise Conflict(gettext("You already gave a different answer to this step. Your first answer stands."))
+        raise Conflict(gettext("You already gave a different answer to this step."))
     return Submitted(
         assignment, judgment.pk if judgment else None, judgment.standing if judgment else "", True
     )

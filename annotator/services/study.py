@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -10,13 +11,13 @@ from django.db import connection, transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from annotator.core.allocation import seeded_order
 from annotator.core.canonical import digest_of
-from annotator.core.words import plural
+from annotator.core.words import listed, plural
 from annotator.hit_types.base import Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import (
     AuditAction,
+    Change,
     Exam,
     ExamQuestion,
     Instance,
@@ -27,44 +28,19 @@ from annotator.models import (
     Study,
     User,
     Workspace,
+    column_of,
+    settings_of,
 )
+from annotator.selectors.arms import places_planned
+from annotator.selectors.exit_faults import exit_warnings
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import original_digests, original_texts
+from annotator.selectors.workload import Workload, study_workload
 from annotator.services.audit import audit_change, audit_write
-from annotator.services.study_check import study_clean
+from annotator.services.control_arms import control_items_make
+from annotator.services.study_check import panel_study_fault, study_clean
 from annotator.services.study_translations import translated_from
 from annotator.services.workspace import workspace_personal
-
-#: The fields of a study that a snapshot contains. Changing any of them makes a new version.
-FROZEN_FIELDS = (
-    "title",
-    "hit_type",
-    "variant",
-    "summary",
-    "contact",
-    "redundancy",
-    "seed",
-    "lease_minutes",
-    "max_items_per_rater",
-    "one_condition_per_instance",
-    "consent_text",
-    "practice_required",
-    "exam_required",
-    "exam_questions",
-    "pass_mark",
-    "exam_attempts",
-    "exam_wait_minutes",
-    "exam_feedback",
-    "exam_key_early",
-    "revoked_work",
-    "erasure_policy",
-    "retention_days",
-    "requires",
-    "currency",
-    "minutes_per_item",
-    "min_seconds",
-    "undo_seconds",
-)
 
 
 def study_create(
@@ -138,18 +114,47 @@ def launch_faults(study: Study) -> list[str]:
         faults.append("Its labels are collected elsewhere. Import judgments; it can't be launched.")
     if not study.items.filter(withdrawn_at__isnull=True).exists():
         faults.append("There are no items yet. Import material first.")
-    return faults + exam_faults(study) + pay_faults(study)
+    if fault := panel_study_fault(study):
+        faults.append(fault)
+    return faults + settings_faults(study) + exam_faults(study) + pay_faults(study)
+
+
+def settings_faults(study: Study) -> list[str]:
+    """Settings with a value that they can't have, such as a choice that this server doesn't offer any more."""
+    settings = settings_of(Study)
+    try:
+        study.clean_fields(exclude={field.name for field in Study._meta.fields} - set(settings))
+    except ValidationError as error:
+        return [
+            f"{settings[name].label}: {text}" for name, texts in error.message_dict.items() for text in texts
+        ]
+    return []
 
 
 def pay_faults(study: Study) -> list[str]:
-    """The fault if the study would pay less per hour than its own minimum, at its estimated minutes per item."""
-    per_hour = pay_per_hour_planned(study)
-    if per_hour >= float(study.pay_floor_per_hour):
+    """The fault if the study would pay less per hour than its own minimum, with everything that comes before the tasks,
+    and what would mend it."""
+    work, floor = study_workload(study), float(study.pay_floor_per_hour)
+    if work.per_hour >= floor:
         return []
+    if not work.tasks_each:
+        return [
+            f"The pay for an item is {work.per_hour:.2f} {study.currency} an hour, below your minimum of {floor:.2f}."
+            " Raise the pay or correct the minutes per item."
+        ]
     return [
-        f"The estimated pay is {per_hour:.2f} {study.currency} an hour, below the floor of"
-        f" {study.pay_floor_per_hour}. Raise the pay or correct the minutes per item."
+        f"The study would pay {work.per_hour:.2f} {study.currency} an hour, below your minimum of {floor:.2f}:"
+        f" {work.earns:.2f} {study.currency} for {pay_minutes_words(work)}."
+        f" Any one of these would mend it: {listed(work.remedies(floor), 'or')}."
     ]
+
+
+def pay_minutes_words(work: Workload) -> str:
+    """The time of one person, in words: what comes before the tasks, and the tasks."""
+    return (
+        f"{work.minutes:.0f} min ({work.preparation.minutes} before the first task, then"
+        f" {plural(work.tasks_each, 'task')} of {work.minutes_each:g} min)"
+    )
 
 
 def launch_warnings(study: Study) -> list[str]:
@@ -169,12 +174,7 @@ def launch_warnings(study: Study) -> list[str]:
                 f"{plural(shared, 'instance')} {'has' if shared == 1 else 'have'} items of several conditions, and one rater"
                 " may see more than one of them. To prevent that, turn on “One condition per instance”."
             )
-    return warnings
-
-
-def pay_per_hour_planned(study: Study) -> float:
-    """The pay for an item divided by its estimated time, in the study's currency per hour."""
-    return float(study.pay_per_item) * 60 / study.minutes_per_item
+    return warnings + exit_warnings(study)
 
 
 def exam_faults(study: Study) -> list[str]:
@@ -201,10 +201,12 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
     """Freeze the study's current state in a snapshot identified by its content; the same content gives the same row."""
     kind = study_hit_type(study)
     exam = exam_version(study.hit_type, kind.exam) if study.exam_required else None
-    content: dict[str, Any] = {name: getattr(study, name) for name in FROZEN_FIELDS}
+    content: dict[str, Any] = {
+        name: _as_json(getattr(study, name))
+        for name, setting in settings_of(Study).items()
+        if setting.snapshot and not (setting.unless_default and _is_default(study, name))
+    }
     content |= {
-        "pay_per_item": str(study.pay_per_item),
-        "exam_pay": str(study.exam_pay),
         "hit_type_version": kind.version,
         "instructions": study.instructions_text or kind.instructions,
         "practice": [vars(question) for question in kind.practice],
@@ -221,6 +223,14 @@ def snapshot_freeze(*, study: Study, by: User | None) -> Snapshot:
         study=study, digest=digest, defaults={"content": content, "number": number, "created_by": by}
     )
     return snapshot
+
+
+def _is_default(study: Study, name: str) -> bool:
+    return bool(getattr(study, name) == column_of(Study, name).get_default())
+
+
+def _as_json(value: Any) -> Any:
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def items_digest(study: Study) -> str:
@@ -244,16 +254,15 @@ def exam_version(hit_type: str, exam: Sequence[Question]) -> Exam:
 
 
 def places_make(*, study: Study, first: int = 1) -> None:
-    """Create every item's places from number ``first`` to ``study.redundancy``, by COPY: a million take seconds."""
-    items = list(study.items.filter(withdrawn_at__isnull=True).order_by("id").values_list("id", "key"))
-    positions = seeded_order([key for _, key in items], seed=study.seed)
+    """Create every item's places from number ``first`` to its arm's number of raters, by COPY: a million take seconds."""
+    planned = places_planned(study)
     with connection.cursor() as cursor:
         copy = cursor.copy(
             f"COPY {Place._meta.db_table} (study_id, item_id, number, position, freed) FROM STDIN"
         )
         with copy as rows:
-            for (item, _), position in zip(items, positions, strict=True):
-                for number in range(first, study.redundancy + 1):
+            for item, position, raters in planned:
+                for number in range(first, raters + 1):
                     # Annotators may have passed these positions already, so places added later are offered first.
                     rows.write_row((study.pk, item, number, position, first > 1))
         tables = ", ".join(model._meta.db_table for model in (Place, Item, Instance))
@@ -264,40 +273,38 @@ def places_make(*, study: Study, first: int = 1) -> None:
 def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Study:
     """Change a study. While it is live or paused, the change makes a new version of its snapshot.
 
-    After the launch, the HIT type, the seed and the currency can't be changed, the raters per item and the minimum pay
-    can only grow, and the pay must stay above the minimum. A change of pay applies to tasks that are given out from
-    then on. Raises ``ValidationError``.
+    After the launch, each setting says whether it can be changed (``Setting.change``), and the pay must stay above the
+    minimum. A change of pay applies to tasks that are given out from then on. Raises ``ValidationError``.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state == Study.State.CLOSED:
         raise ValidationError("The study is closed and can't be changed.")
-    before, floor = study.redundancy, study.pay_floor_per_hour
     was = {name: getattr(study, name) for name in changes}
+    redundancy, settings = study.redundancy, settings_of(Study)
     translations = study.translations
     originals = original_digests(original_texts(study)) if translations else {}
     launched = study.state != Study.State.DRAFT
     for name, value in changes.items():
-        if (
-            launched
-            and name in ("hit_type", "variant", "seed", "slug", "currency")
-            and value != getattr(study, name)
-        ):
+        fixed = launched and name in settings and settings[name].change is Change.UNTIL_LAUNCH
+        if fixed and value != was[name]:
             raise ValidationError({name: "This can't be changed after the launch."})
         setattr(study, name, value)
-    if launched and study.redundancy < before:
-        raise ValidationError({"redundancy": f"It was {before}. After the launch it can only grow."})
     study_clean(study)
+    for name in changes:
+        grows = launched and name in settings and settings[name].change is Change.ONLY_GROWS
+        if grows and getattr(study, name) < was[name]:
+            raise ValidationError({name: f"It was {was[name]}. After the launch it can only grow."})
     study.translated_from = translated_from(study, before=translations, originals=originals)
-    if launched and study.pay_floor_per_hour < floor:
-        raise ValidationError({"pay_floor_per_hour": f"It was {floor}. After the launch it can only grow."})
     if launched:
         faults = exam_faults(study) + pay_faults(study)
         if faults:
             raise ValidationError(faults)
     study.save()
+    if not launched and {"answer_only_raters", "nothing_raters"} & set(changes):
+        control_items_make(study=study)
     if launched:
-        if study.redundancy > before:
-            places_make(study=study, first=before + 1)
+        if study.redundancy > redundancy:
+            places_make(study=study, first=redundancy + 1)
         study.snapshot = snapshot_freeze(study=study, by=by)
         study.save(update_fields=["snapshot"])
     audit_change(action=AuditAction.STUDY_CHANGED, row=study, before=was, names=changes, study=study, by=by)
@@ -314,9 +321,13 @@ def study_resume(*, study: Study) -> Study:
 
 
 def study_close(*, study: Study) -> Study:
-    """Close the study for good: nobody can join, and no tasks are given out. Tasks already given out can still be
-    submitted."""
+    """Close the study: nobody can join, and no tasks are given out. Tasks already given out can still be submitted."""
     return _move(study, {Study.State.LIVE, Study.State.PAUSED}, Study.State.CLOSED, AuditAction.STUDY_CLOSED)
+
+
+def study_reopen(*, study: Study) -> Study:
+    """Make a closed study a paused one, whose items can be corrected and which can be resumed."""
+    return _move(study, {Study.State.CLOSED}, Study.State.PAUSED, AuditAction.STUDY_REOPENED)
 
 
 @transaction.atomic
@@ -325,8 +336,7 @@ def _move(study: Study, allowed: set[Study.State], to: Study.State, action: Audi
     if study.state not in allowed:
         raise ValidationError(f"The study is {study.state}; it cannot become {to}.")
     before, study.state = study.state, to
-    if to == Study.State.CLOSED:
-        study.closed_at = timezone.now()
+    study.closed_at = timezone.now() if to == Study.State.CLOSED else None
     study.save(update_fields=["state", "closed_at"])
     audit_write(action=action, study=study, before={"state": before}, after={"state": to})
     return study

@@ -8,15 +8,17 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from annotator.core.language import languages
-from annotator.core.words import plural
+from annotator.core.words import listed, plural
+from annotator.hit_types.arms import ARM_TITLES
 from annotator.hit_types.base import JSON, FieldErrors, Question
 from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import read_questions
-from annotator.hit_types.registry import hit_type_get
 from annotator.hit_types.translations import QUESTIONS, read_translations
 from annotator.models import PanelLinks, Study
+from annotator.recruitment.registry import panel_get
 from annotator.selectors.images import images_of
 from annotator.selectors.qualification import requirement_known
+from annotator.selectors.study import declared_hit_type
 
 
 def study_clean(study: Study, *, images_from: Study | None = None) -> None:
@@ -57,8 +59,12 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
     Returns what is wrong with them, with its instructions or with the qualifications it requires, by field.
     """
     with_images = images_from or study
-    kind = hit_type_get(study.hit_type)
+    kind = declared_hit_type(study)
     errors: dict[str, list[str]] = {}
+    for arm in study.control_arms:
+        if arm not in kind.control_arms:
+            known = listed([f"“{ARM_TITLES[one]}”" for one in kind.control_arms], "and") or "none"
+            errors[f"{arm}_raters"] = [f"Tasks of this type don't have this control arm. They have: {known}."]
     if study.variant and study.variant not in kind.variants:
         known = ", ".join(kind.variants) or "none"
         errors["variant"] = [f"{study.variant!r} is not a variant of {kind.name}; it has: {known}"]
@@ -70,7 +76,7 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
         try:
             questions = read_questions(kind, getattr(study, name))
         except FieldErrors as error:
-            errors[name] = [f"{where}: {fault}" if where else fault for where, fault in error.errors.items()]
+            errors[name] = _with_places(error)
         else:
             written, strange = _with_images(with_images, questions)
             setattr(study, name, written)
@@ -88,9 +94,7 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
                 practice=_questions_of(kind.practice, study.practice_own),
             )
         except FieldErrors as error:
-            errors["translations"] = [
-                f"{where}: {fault}" if where else fault for where, fault in error.errors.items()
-            ]
+            errors["translations"] = _with_places(error)
         else:
             faults_of_images = [
                 f"{code}.{name}, {fault}"
@@ -105,10 +109,14 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
             kind.read_instructions(study.instructions_text)
         except ValueError as error:
             errors["instructions_text"] = [str(error)]
-    if study.panel and study.panel_links == PanelLinks.SIGNED and not study.panel_study_ids.strip(" ,"):
-        errors["panel_study_ids"] = [
-            "Enter the id of the study on Prolific. Signed links of any other study are refused."
-        ]
+    panel = panel_get(study.panel)
+    if panel is not None and panel.installed and study.panel_links == PanelLinks.SIGNED:
+        if not panel.token:
+            errors["panel_links"] = [
+                f"{panel.title} doesn't sign its links. Choose links that aren't verified."
+            ]
+        elif study.state != Study.State.DRAFT and (fault := panel_study_fault(study)):
+            errors["panel_study_ids"] = [fault]
     most = study.exam_questions
     if isinstance(study.pass_mark, int) and isinstance(most, int) and study.pass_mark > most:
         errors["pass_mark"] = [
@@ -125,6 +133,21 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
         if unknown:
             errors["requires"] = [f"There is no such qualification: {', '.join(unknown)}."]
     return errors
+
+
+def panel_study_fault(study: Study) -> str:
+    """The fault if the panel's own study isn't named, whose signed links are accepted. A draft may do without: the panel
+    gives the id once its study has been created there, with our link."""
+    panel = panel_get(study.panel)
+    signed = panel is not None and panel.installed and study.panel_links == PanelLinks.SIGNED
+    if panel is None or not signed or not panel.panel_study or study.panel_study_ids.strip(" ,"):
+        return ""
+    return f"Enter the id of the study on {panel.title}. Signed links of any other study are refused."
+
+
+def _with_places(error: FieldErrors) -> list[str]:
+    """What is wrong, each with the place where it is."""
+    return [f"{where}: {fault}" if where else fault for where, fault in error.errors.items()]
 
 
 def _questions_of(types: Sequence[Question], own: Sequence[dict[str, Any]] | None) -> Sequence[Question]:

@@ -5,19 +5,13 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from annotator.models import AuditAction, Item, Membership, Study, User, Workspace
+from annotator.models import AuditAction, Item, Membership, Study, User, Workspace, settings_of
 from annotator.selectors.study import slug_near
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.audit import audit_write
 from annotator.services.images import images_copy
 from annotator.services.study_check import study_clean
 from annotator.services.workspace import workspace_personal
-
-#: Fields that aren't copied: the study's identity, its state, and its links.
-OWN = {
-    "id", "slug", "title", "state", "join_token", "snapshot", "created_at", "launched_at", "closed_at", "archived_at",
-    "deleted_at", "deleted_by", "workspace", "panel_study_ids", "panel_secret_sealed",
-}  # fmt: skip
 
 
 @transaction.atomic
@@ -38,8 +32,8 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
                 f"The material belongs to the workspace “{study.workspace}”, of which you aren't an editor. "
                 "Copy the settings only, and import your own material."
             )
-    fields = [field for field in Study._meta.concrete_fields if field.name not in OWN]
-    values = {field.name: getattr(study, field.name) for field in fields}
+    copied = [name for name, setting in settings_of(Study).items() if setting.copied]
+    values = {name: getattr(study, name) for name in (*copied, "translated_from")}
     copy = Study(slug=slug, title=title, workspace=workspace, **values)
     study_clean(copy, images_from=study)
     copy.save()
@@ -49,25 +43,17 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     images_copy(study=study, copy=copy)
     if material:
         names = (
-            "payload",
-            "gold",
-            "role",
-            "condition",
-            "instance_id",
-            "explanation_id",
-            "follow_up_id",
-            "parts",
-            "attributes",
-        )
+            "payload", "gold", "role", "condition", "instance_id", "explanation_id", "follow_up_id", "parts", "attributes",
+        )  # fmt: skip
         items = study.items.filter(withdrawn_at__isnull=True).order_by("id").iterator(chunk_size=2_000)
         Item.objects.bulk_create(
             (
                 Item(
                     study=copy,
-                    key=one.key.removesuffix(f".v{one.version}") if one.version > 1 else one.key,
-                    **{name: getattr(one, name) for name in names},
+                    key=item.key.removesuffix(f".v{item.version}") if item.version > 1 else item.key,
+                    **{name: getattr(item, name) for name in names},
                 )
-                for one in items
+                for item in items
             ),
             batch_size=2_000,
         )

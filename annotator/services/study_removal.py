@@ -9,9 +9,11 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from annotator.core import jobs
+from annotator.core.words import listed, plural
 from annotator.models import (
     Assignment,
     AuditAction,
+    DataRequest,
     Exclusion,
     Item,
     Judgment,
@@ -23,18 +25,39 @@ from annotator.models import (
     Study,
     User,
 )
+from annotator.selectors.owed import balances_of, totals_of
 from annotator.services.audit import audit_write
 from annotator.services.images import files_release
 
 KEPT_DAYS = 30
 
 
+def open_matters(study: Study) -> list[str]:
+    """What people still wait for, in words: messages, deletion requests, work to accept and money."""
+    messages = study.messages.filter(settled_at__isnull=True)
+    answers = messages.exclude(kind__in=(Message.Kind.REPLY, Message.Kind.DELETION)).count()
+    requests = study.data_requests.filter(state=DataRequest.State.OPEN).count()
+    totals = totals_of(balances_of(study))
+    counted = [(answers, "message to answer", "messages to answer"),
+               (requests, "deletion request to answer", "deletion requests to answer"),
+               (totals.done - totals.accepted, "judgment to accept", "judgments to accept")]  # fmt: skip
+    found = [plural(n, one, many) for n, one, many in counted if n]
+    if totals.payable:
+        found.append(f"{totals.payable:,.2f} {study.currency} to pay")
+    return found
+
+
 @transaction.atomic
-def study_archive(*, study: Study) -> Study:
-    """Hide a draft or closed study from the list; everything stays readable. Raises ``ValidationError``."""
+def study_archive(*, study: Study, anyway: bool = False) -> Study:
+    """Hide a draft or closed study from the list; everything stays readable.
+
+    Raises ``ValidationError`` if it may still be worked on or, unless ``anyway``, if people still wait for something.
+    """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state not in (Study.State.DRAFT, Study.State.CLOSED):
         raise ValidationError(f"The study is {study.state}. Close it before you archive it.")
+    if study.archived_at is None and not anyway and (waiting := open_matters(study)):
+        raise ValidationError(f"The study still has {listed(waiting)}. Nothing was archived.")
     if study.archived_at is None:
         study.archived_at = timezone.now()
         study.save(update_fields=["archived_at"])

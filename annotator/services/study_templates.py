@@ -19,8 +19,9 @@ CONSENT = """\
 
 You will read short texts, some of them written by a robot, and answer questions about them.
 
-- **What we keep:** your answers and the time they took, under a random name.
-- **Who sees it:** the researchers named on the invitation. Published data carry no names.
+- **What we keep:** your answers and the time they took, under a random name. If a recruitment panel
+  sent you, also your ID there, so that you can be paid.
+- **Who sees it:** the researchers named on the invitation. Published data carry neither names nor panel IDs.
 - **Stopping:** at any time, without giving a reason. What you have submitted stays and is paid.
 - **Risks:** none that we know of beyond those of reading on a screen.
 """

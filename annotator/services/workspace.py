@@ -67,7 +67,7 @@ def workspace_delete(*, workspace: Workspace, by: User) -> None:
     """Delete a workspace that owns nothing any more. Its audit trail stays. Raises ``ValidationError``."""
     workspace = Workspace.objects.select_for_update().get(pk=workspace.pk)
     if workspace.personal_of_id is not None:
-        raise ValidationError("This is somebody's own workspace. It stays as long as they have an account.")
+        raise ValidationError("This is a person's own workspace. It stays as long as they have an account.")
     members = {member.user_id: member.role for member in workspace.members.all()}
     before = {"name": workspace.name, "members": members}
     audit_write(action=AuditAction.WORKSPACE_DELETED, workspace=workspace, by=by, before=before)
@@ -131,7 +131,7 @@ def _locked(workspace: Workspace) -> dict[int, WorkspaceMember]:
 
 def _owner_left(roles: dict[int, Any]) -> None:
     if OWNER not in roles.values():
-        raise ValidationError({"role": "A workspace needs an owner. Make somebody else an owner first."})
+        raise ValidationError({"role": "A workspace needs an owner. Make someone else an owner first."})
 
 
 def install_personal_workspaces() -> None:

@@ -43,6 +43,14 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/example.css",
         "css/print.css",
     ),
+    # In the researchers' frame: what pages are made of, for the page alone and not for the sidebar around it.
+    "css/researcher_page.css": (
+        "css/base.css",
+        "css/block.css",
+        "css/button.css",
+        "css/form.css",
+        "css/notice.css",
+    ),
     "css/researcher.css": (
         "css/report.css",
         "css/report_blocks.css",
@@ -74,6 +82,8 @@ BUNDLES: dict[str, tuple[str, ...]] = {
 }
 
 
+#: Joined style sheets whose rules hold within an element only.
+SCOPED = {"css/researcher_page.css": "(div:has(> #content.page)) to (.fk)"}
 #: A comment with lines of its own. One beside code stays, so nothing that a string may contain is taken for a comment.
 _COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n", re.DOTALL | re.MULTILINE)
 
@@ -91,8 +101,8 @@ class BundleFinder(BaseFinder):
     """Finds the joined files; the other finders find everything else."""
 
     def __init__(self, app_names: Iterable[str] | None = None, *args: Any, **kwargs: Any):
-        self.source = Path(settings.BASE_DIR) / "static"
-        self.target = Path(settings.BASE_DIR) / ".data" / "bundles"
+        self.source = Path(settings.STATICFILES_DIRS[0])
+        self.target = settings.BUNDLES_DIR
         self.storage = FileSystemStorage(location=str(self.target))
         super().__init__(*args, **kwargs)
 
@@ -120,7 +130,8 @@ class BundleFinder(BaseFinder):
         made.parent.mkdir(parents=True, exist_ok=True)
         # Write to a temporary file and rename it, so that no other process reads half a file.
         with tempfile.NamedTemporaryFile("w", dir=made.parent, delete=False, encoding="utf-8") as aside:
-            aside.write("\n".join(without_comments(part.read_text(encoding="utf-8")) for part in parts))
+            joined = "\n".join(without_comments(part.read_text(encoding="utf-8")) for part in parts)
+            aside.write(f"@scope {SCOPED[path]} {{\n{joined}\n}}\n" if path in SCOPED else joined)
         Path(aside.name).chmod(0o644)
         os.replace(aside.name, made)
         return made

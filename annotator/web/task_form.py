@@ -69,13 +69,11 @@ class Asked:
 
     @property
     def short(self) -> bool:
-        """Whether the options fit side by side."""
+        """Whether the options fit side by side; of those with definitions, two."""
+        if len(self.choices) > 2 and any(choice.option.detail for choice in self.choices):
+            return False
         labels = [choice.option.label for choice in self.choices]
         return max(map(len, labels), default=0) <= SHORT.get(len(labels), -1)
-
-    @property
-    def has_details(self) -> bool:
-        return any(choice.option.detail for choice in self.choices)
 
     @property
     def required(self) -> bool:
@@ -199,13 +197,13 @@ def task_form(
     asked = tuple(
         _bind(
             field,
-            (number, question[field.name]),
-            stage.fields,
-            keys,
-            response,
-            errors.get(field.name, ""),
-            labels,
-            prefix,
+            place=(number, question[field.name]),
+            fields=stage.fields,
+            keys=keys,
+            response=response,
+            error=errors.get(field.name, ""),
+            labels=labels,
+            prefix=prefix,
         )
         for number, field in enumerate(stage.fields, start=1)
     )
@@ -256,6 +254,7 @@ def _title(group: str) -> str:
 
 def _bind(
     field: Field,
+    *,
     place: tuple[int, int],
     fields: Sequence[Field],
     keys: Mapping[tuple[str, str], str],

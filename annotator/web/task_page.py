@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from annotator.hit_types.base import JSON, Stage, answers_in_words
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Message, Study
 from annotator.selectors.instructions import InstructionsChange, instructions_changed
 from annotator.selectors.message import replies_unread
 from annotator.selectors.participation import PersonProgress
+from annotator.selectors.study import study_hit_type
 from annotator.web.addresses import study_url, task_url
 from annotator.web.wording import stages_shown, wording_shown
 
@@ -54,7 +54,8 @@ class TaskPage:
     skip_url: str = ""
     more_time_url: str = ""
     instructions_url: str = ""
-    leave_url: str = ""
+    #: Ends the participation with the code for some of the tasks.
+    end_url: str = ""
     undo_url: str = ""
     undone: int = 0
     saved: bool = False
@@ -88,7 +89,7 @@ def task_page(
 ) -> TaskPage:
     """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
     study = assignment.participation.study
-    kind = hit_type_get(study.hit_type)
+    kind = study_hit_type(study)
     stages = stages_shown(kind.stages(assignment.item.payload, assignment.presentation))
     stage = stages[assignment.stage]
     before: JSON = {}
@@ -118,7 +119,7 @@ def task_page(
         skip_url=url("skip"),
         more_time_url=url("more_time"),
         instructions_url=study_url("instructions_drawer", study.slug),
-        leave_url=study_url("leave", study.slug),
+        end_url=study_url("leave", study.slug) if progress.done and study.partly_code else "",
         undo_url=task_url("undo", undo.pk) if undo and study.undo_seconds else "",
         undone=undo.taken_back if undo else 0,
         saved=undo is not None,

@@ -1,4 +1,4 @@
-"""Imports of material with all checks, and exports of judgments as CSV: time and memory by size.
+"""Imports of material with all checks, exports of judgments as CSV, and workbooks larger than they look: time and memory.
 
     make bench ARGS="files [--items 20000 200000] [--judgments 60000 600000]"
 
@@ -9,6 +9,7 @@ this process and for its Postgres; memory is the process's peak above its idle s
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import resource
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -98,6 +100,59 @@ def exported(judgments: int) -> dict[str, float]:
     }
 
 
+def hostile(millions: int) -> dict[str, float]:
+    """A workbook with this many million blank texts (25 kB each million), read or refused."""
+    from annotator.core.tables.faults import FaultLog, FileRefused
+    from annotator.core.tables.workbook import workbook_as_csv
+    from tests.annotator.services.imports.workbooks import MAIN, TEXTS, changed
+
+    content = changed(TEXTS, f"<sst {MAIN}>{'<si><t/></si>' * (millions * 1_000_000)}</sst>")
+    idle, start = _peak(), time.perf_counter()
+    with suppress(FileRefused):
+        workbook_as_csv(
+            io.BytesIO(content),
+            most_bytes=500_000_000,
+            most_rows=2_000_000,
+            most_columns=500,
+            log=FaultLog("x"),
+        )
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "seconds": time.perf_counter() - start,
+        "processor": children.ru_utime + children.ru_stime,
+        "MB of its process": children.ru_maxrss / 1024,
+        "MB above idle": _peak() - idle,
+    }
+
+
+def archive(megabytes: int) -> dict[str, float]:
+    """A release with a table of one line of this many MB that ends nowhere, refused."""
+    _django()
+    from evaluation.releases.archive import CONTENTS, ArchiveError, Writer, table_file
+    from evaluation.releases.reading import release_open
+    from evaluation.releases.signature import private_make
+
+    file = io.BytesIO()
+    writer = Writer(file)
+    for name in CONTENTS:
+        endless = name == table_file("item")
+        writer.add(name, (b"x" * 2**20 for _ in range(megabytes if endless else 0)))
+    writer.close({}, private=private_make())
+    idle, used, start = _peak(), time.process_time(), time.perf_counter()
+    refused = 0.0
+    try:
+        list(release_open(file).rows()["item"])
+    except ArchiveError:
+        refused = 1.0
+    return {
+        "seconds": time.perf_counter() - start,
+        "processor": time.process_time() - used,
+        "MB above idle": _peak() - idle,
+        "MB of file": len(file.getvalue()) / 2**20,
+        "refused": refused,
+    }
+
+
 def one(name: str, size: int) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.files.run", "--one", name, str(size)],
@@ -115,8 +170,28 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         name, size = options.one
-        print(json.dumps({"imported": imported, "exported": exported}[name](int(size))))
+        print(
+            json.dumps(
+                {"imported": imported, "exported": exported, "hostile": hostile, "archive": archive}[name](
+                    int(size)
+                )
+            )
+        )
         return
+    for millions in (10, 35):
+        found = one("hostile", millions)
+        print(
+            f"workbook of {millions} million blank texts: {found['seconds']:.1f} s, its process {found['MB of its process']:.0f} MB, "
+            f"the caller {found['MB above idle']:.0f} MB above idle",
+            flush=True,
+        )
+    for megabytes in (31, 1_500):
+        found = one("archive", megabytes)
+        print(
+            f"release with a line of {megabytes} MB ({found['MB of file']:.1f} MB packed): "
+            f"{'refused' if found['refused'] else 'READ'} after {found['seconds']:.1f} s, {found['MB above idle']:.0f} MB above idle",
+            flush=True,
+        )
     print(f"{'':<10} {'rows':>10} {'seconds':>8} {'processor':>10} {'of Postgres':>12} {'MB above idle':>14}")
     for name, sizes in (("imported", options.items), ("exported", options.judgments)):
         for size in sizes:

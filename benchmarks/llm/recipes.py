@@ -111,6 +111,7 @@ def main() -> int:
     parser.add_argument("--server", default="", help="The base URL of another model server.")
     parser.add_argument("--model", default="scripted?quality=0.9")
     parser.add_argument("--protocol", default="openai")
+    parser.add_argument("--tuning-server", default="", help="The base URL of the server that fine-tunes.")
     parser.add_argument("--structured", action="store_true", help="Enforce a JSON schema on replies.")
     arguments = parser.parse_args()
     from tests.evaluation.scripted_process import ScriptedProcess
@@ -118,7 +119,8 @@ def main() -> int:
     provider = ScriptedProcess()
     atexit.register(provider.stop)
     address = arguments.server or provider.base_url
-    os.environ["LLM_ALLOWED_HOSTS"] = urlsplit(address).netloc
+    hosts = [urlsplit(one).netloc for one in (address, arguments.tuning_server) if one]
+    os.environ["LLM_ALLOWED_HOSTS"] = ",".join(hosts)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
     import django
 
@@ -137,6 +139,8 @@ def main() -> int:
         concurrency=32,
         timeout_seconds=120.0,
     )
+    if arguments.tuning_server:
+        make_endpoint(provider, name="tuning", base_url=arguments.tuning_server, model=arguments.model)
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         files = material_files(arguments.folder, Path(folder))
@@ -145,6 +149,7 @@ def main() -> int:
             steps = recipe_file(name)["steps"]
             trains = any(step.get("options", {}).get("part") == "train" for step in steps)
             waits = [step["name"] for step in steps if step["kind"] == "validate"]
+            tunes = [step["name"] for step in steps if step["kind"] == "fine_tune"]
             try:
                 call_command(
                     "pipeline",
@@ -154,7 +159,8 @@ def main() -> int:
                     limit=max(arguments.limit, TO_TRAIN) if trains else arguments.limit,
                     inline=True,
                     allow_own_model=True,
-                    override=[f"{step}.by=simulators" for step in waits],
+                    override=[f"{step}.by=simulators" for step in waits]
+                    + [f"{step}.endpoint=tuning" for step in tunes if arguments.tuning_server],
                 )
             except CommandError as error:
                 print(f"{name}: {error}", file=sys.stderr)

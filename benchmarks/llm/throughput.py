@@ -1,12 +1,14 @@
 """Worker processes against an endpoint that answers in 200 ms with 64 in flight: their share of the ideal, their memory.
 
-    DATABASE_URL=... REDIS_URL=... python -m benchmarks.llm.throughput [--calls 8000] [--in-flight 64] [--workers 2]
+    DATABASE_URL=... REDIS_URL=... python -m benchmarks.llm.throughput [--calls 8000] [--in-flight 64] [--workers 2] [--turns 4]
 
 The calls are those of a simulator on real items: claimed, sent, parsed, stored, and applied as judgments. The ideal is
 calls / (in flight / 0.2 s), whatever the number of workers: each is a process on the same run, and together they keep
 within the endpoint's concurrency, as workers of an installation do. The first worker's time runs from its first claim to
 the last worker's end, without the start of the processes. ``plain`` sends the same requests through the bare ``openai``
-client in one process and stores nothing: this is what the client alone achieves on this machine at this time. Needs a
+client in one process and stores nothing: this is what the client alone achieves on this machine at this time.
+``--chats plain`` sends the workers' chats without the ``openai`` client, over the same transport; ``--turns 4`` compares the
+two in turns, four times. Needs a
 migrated database that it may fill. Prints JSON; ``--keep`` adds it to ``benchmarks/llm/throughput.json``, where the results
 are stored by the number of workers.
 """
@@ -53,10 +55,26 @@ async def plain(base_url: str, calls: int, in_flight: int, body: list[dict[str, 
     return time.perf_counter() - started
 
 
-def work(run_pk: int, number: int) -> None:
+def chats_without_openai() -> None:
+    """From now on, this process sends chats through the plain HTTP client, as it does to other providers."""
+    from evaluation.providers.client import Client
+    from evaluation.providers.openai_client import OpenAIClient
+
+    async def send(self: OpenAIClient, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        return await Client.send(self, method, path, body, **more)
+
+    OpenAIClient.send = send  # type: ignore[method-assign]
+
+
+def work(run_pk: int, number: int, chats: str) -> None:
     """One worker process: says that it is ready, waits for a line, works, and prints what it measured."""
     from evaluation.runs import wake
     from evaluation.runs.worker import SliceWorker
+
+    if chats == "plain":
+        chats_without_openai()
+    else:
+        import openai  # noqa: F401 - loading it is no part of a call
 
     wake.jobs.enqueue = lambda *_, **__: None  # type: ignore[assignment]
     worker = SliceWorker(run_pk=run_pk, number=number, seconds=3600)
@@ -88,7 +106,7 @@ def work(run_pk: int, number: int) -> None:
     )
 
 
-def run(provider: ScriptedProcess, *, calls: int, in_flight: int, workers: int) -> dict[str, Any]:
+def run(provider: ScriptedProcess, *, calls: int, in_flight: int, workers: int, chats: str) -> dict[str, Any]:
     """One run with this many calls, carried out by this many worker processes."""
     from evaluation.runs import wake
     from evaluation.runs.create import RunPlan
@@ -106,7 +124,16 @@ def run(provider: ScriptedProcess, *, calls: int, in_flight: int, workers: int) 
         plan=RunPlan(model=f"scripted?latency={LATENCY}", use_cache=False, workers=workers),
     )
     run_start(run=row)
-    command = [sys.executable, "-m", "benchmarks.llm.throughput", "--run", str(row.pk), "--number"]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.llm.throughput",
+        "--chats",
+        chats,
+        "--run",
+        str(row.pk),
+        "--number",
+    ]
     processes = [
         subprocess.Popen(
             [*command, str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
@@ -139,6 +166,8 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=8000)
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--workers", type=int, default=1, help="Worker processes on the one run.")
+    parser.add_argument("--chats", choices=["openai", "plain"], default="openai", help="The client of chats.")
+    parser.add_argument("--turns", type=int, default=1, help="Repeat with each client in turns.")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--run", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--number", type=int, help=argparse.SUPPRESS)
@@ -151,10 +180,17 @@ def main() -> None:
 
     django.setup()
     if provider is None:
-        work(arguments.run, arguments.number)
+        work(arguments.run, arguments.number, arguments.chats)
         return
     try:
-        mine = run(provider, calls=arguments.calls, in_flight=arguments.in_flight, workers=arguments.workers)
+        asked = {"calls": arguments.calls, "in_flight": arguments.in_flight, "workers": arguments.workers}
+        for turn in range(2 * arguments.turns if arguments.turns > 1 else 0):
+            chats = ("plain", "openai")[turn % 2]
+            found = run(provider, **asked, chats=chats)
+            print(chats, found["share_of_ideal"], found["cpu_ms_per_call"], os.getloadavg(), flush=True)
+        if arguments.turns > 1:
+            return
+        mine = run(provider, **asked, chats=arguments.chats)
         from evaluation.models import Call
 
         request = Call.objects.exclude(request=None).order_by("-pk").values_list("request", flat=True)[0]

@@ -177,8 +177,6 @@ class Processes:
         if name in self.ports:
             command[command.index("--port") + 1] = str(self.ports[name])
             command[command.index("--workers") + 1] = "1"
-        if name == "beat":
-            command[command.index("--schedule") + 1] = str(self.directory / "beat-schedule")
         with (self.directory / f"{name}.log").open("ab") as output:
             self.children[name] = spawn(
                 command, cwd=env.ROOT, env=self.environment, output=output, on_parent_death=signal.SIGKILL

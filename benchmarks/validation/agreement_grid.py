@@ -4,7 +4,7 @@
 
 Each run draws a study (items, instances, raters, who judges what, prevalence, missing labels) and computes the agreement
 summary with its intervals, as the command does. The true value for these raters is computed from their label probabilities.
-Results are stored after each design; a run that was stopped goes on with the next one. ``--again`` starts anew.
+Results are stored after each design; a run that was stopped resumes with the next one. ``--again`` starts anew.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def one_run(
         "percent_agreement": found.everyone.percent_agreement,
         "krippendorff_alpha": found.everyone.krippendorff_alpha,
         "gwet_ac1": found.everyone.gwet_ac1,
-        "mean kappa": nominal.mean["all"],
-        "weighted mean kappa": nominal.weighted_mean["all"],
+        "mean kappa": nominal.corrected.get("all", nominal.mean["all"]),
+        "weighted mean kappa": nominal.weighted_corrected.get("all", nominal.weighted_mean["all"]),
     }
     return {k: (e.value, e.low, e.high, true.get(k, np.nan)) for k, e in estimates.items()}
 

@@ -17,7 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.validation.comparing import Check, compared, tables
-from benchmarks.validation.further_checks import ac2, alternative_test, descriptive, intraclass, similarities
+from benchmarks.validation.further_checks import (
+    ac2,
+    alternative_test,
+    conger,
+    descriptive,
+    intraclass,
+    similarities,
+)
 from evaluation.agreement import (
     Ratings,
     benjamini_yekutieli,
@@ -237,6 +244,7 @@ def checks() -> Iterator[Check]:
         yield alpha(level)
     for weights in ("nominal", "linear", "quadratic"):
         yield kappa(weights)
+    yield from conger()
     yield published_ac1()
     yield agreement_by_definition()
     for linear_or_quadratic in ("linear", "quadratic"):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.validation import judge_cases, reliance_cases
 from evaluation.core.estimate import Estimate
 from evaluation.metrics import (
     FollowUps,
@@ -126,6 +127,34 @@ def ratio_of_groups(rng: np.random.Generator) -> Estimate:
     )
 
 
+def slightly_associated(strength: float, pairs: int) -> Case:
+    """Three labels and two others, of which a share of the pairs goes together; U near 0, where it is biased."""
+    table = np.full((3, 2), (1 - strength) / 6)
+    table[[0, 1, 2], [0, 1, 1]] += strength / 3
+
+    def run(rng: np.random.Generator) -> Estimate:
+        cell = rng.choice(6, size=pairs, p=table.ravel())
+        return theils_u(
+            [str(c // 2) for c in cell], [str(c % 2) for c in cell], rng=rng, replicates=REPLICATES
+        )
+
+    own = -3 * np.log(1 / 3) / 3
+    other, joint = (-(p * np.log(p)).sum() for p in (table.sum(axis=0), table[table > 0]))
+    return run, float((own + other - joint) / own)
+
+
+def slightly_different_groups(effect: float, values: int) -> Case:
+    """Three groups whose means are apart by ``effect`` standard deviations."""
+    truth = float((2 / 3 * effect**2 / (2 / 3 * effect**2 + 1)) ** 0.5)
+
+    def run(rng: np.random.Generator) -> Estimate:
+        group = rng.integers(0, 3, values)
+        numbers = (group - 1) * effect + rng.normal(size=values)
+        return correlation_ratio([str(g) for g in group], numbers, rng=rng, replicates=REPLICATES)
+
+    return run, truth
+
+
 def uncorrelated(rng: np.random.Generator) -> Estimate:
     instance = [f"x{i}" for i in np.arange(100).repeat(4)]
     return within_instance_correlation(
@@ -198,7 +227,12 @@ def cases() -> dict[str, Case]:
         "utility, gain": (gain, 0.45 * 0.5 - 0.55 * 0.2),
         "Theil's U": (associated, true_u()),
         "correlation ratio": (ratio_of_groups, (2 / 5) ** 0.5),
+        "Theil's U, weak": slightly_associated(0.2, 300),
+        "Theil's U, strong, few pairs": slightly_associated(0.8, 120),
+        "correlation ratio, weak": slightly_different_groups(0.2, 300),
         "correlation within an instance": (uncorrelated, 0.0),
+        **reliance_cases.coverage_cases(REPLICATES),
+        **judge_cases.coverage_cases(),
     }
 
 

@@ -14,11 +14,13 @@ from evaluation.agreement import (
     Ratings,
     alternative_annotator_test,
     benjamini_yekutieli,
+    conger_kappa,
     gwet_ac2,
     intraclass_correlation,
 )
 from evaluation.agreement.descriptive import mean_label, median_label, unit_distributions
 from evaluation.metrics import Bleu, Cosine
+from tests.evaluation.agreement.conger_tables import IRRCAC, WEIGHTS, by_definition
 from tests.evaluation.agreement.tables import ratings_of
 from tests.evaluation.metrics.factories import random_texts
 
@@ -27,6 +29,21 @@ SHROUT_FLEISS = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8
 PUBLISHED_ICC = {
     "ICC(1,1)": 0.17, "ICC(2,1)": 0.29, "ICC(3,1)": 0.71, "ICC(1,k)": 0.44, "ICC(2,k)": 0.62, "ICC(3,k)": 0.91,
 }  # fmt: skip
+
+
+def conger() -> Iterator[Check]:
+    def value(matrix: np.ndarray, weights: str) -> float:
+        return conger_kappa(ratings_of(matrix, level="interval"), weights=weights).value  # type: ignore[arg-type]
+
+    recorded = [
+        (value(np.array(matrix, dtype=float), weights), expected)
+        for matrix, values in IRRCAC.values()
+        for weights, expected in zip(WEIGHTS, values, strict=True)
+    ]
+    yield compared("Conger's kappa, three kinds of weights", "irrCAC (recorded)", iter(recorded))
+    for weights in WEIGHTS:
+        pairs = ((value(m, weights), by_definition(m, weights)) for m in tables(200, seed=12))
+        yield compared(f"Conger's kappa, {weights} weights", "every pair of ratings, by definition", pairs)
 
 
 def intraclass() -> Iterator[Check]:

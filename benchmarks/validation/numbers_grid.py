@@ -2,7 +2,7 @@
 
     python -m benchmarks.validation.numbers_grid [--runs 2000] [--seed 0] [--again]
 
-Results are stored after each design; a run that was stopped goes on with the next one. ``--again`` starts anew.
+Results are stored after each design; a run that was stopped resumes with the next one. ``--again`` starts anew.
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
@@ -17,11 +19,13 @@ from unfold.decorators import display
 from annotator.core.service_errors import ShowsServiceErrors
 from annotator.models import Membership
 from annotator.selectors.workspace import workspace_anywhere
+from evaluation.admin.base import error_text
 from evaluation.forms.runs import EndpointForm
 from evaluation.models import Endpoint
-from evaluation.providers.prices import list_price
-from evaluation.selectors.endpoint import endpoint_get_for, endpoints_for
-from evaluation.services.endpoint import endpoint_delete, endpoint_try
+from evaluation.providers.profiles import PROFILES, profile_named
+from evaluation.selectors.endpoint import endpoint_get_for, endpoint_price, endpoints_for
+from evaluation.services.endpoint import endpoint_delete
+from evaluation.services.endpoint_trial import endpoint_correct, endpoint_try
 
 #: Groups of fields below those that every endpoint needs: title -> fields.
 GROUPS = (
@@ -29,9 +33,9 @@ GROUPS = (
     ("Limits", ("concurrency", "requests_per_minute", "tokens_per_minute", "timeout_seconds")),
     (
         "What the server can do, and who uses it",
-        ("structured", "images", "deployment", "shared_with"),
+        ("structured", "images", "fold_system", "stream", "deployment", "shared_with"),
     ),
-    ("Details of requests", ("parameters", "api_version", "headers", "ca_certificates")),
+    ("Details of requests", ("parameters", "thinking_tokens", "api_version", "headers", "ca_certificates")),
 )
 VIEWER, EDITOR, OWNER = Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER
 
@@ -116,7 +120,12 @@ class EndpointAdmin(ShowsServiceErrors, ModelAdmin):
             self.admin_site.admin_view(require_POST(self.try_it)),
             name="evaluation_endpoint_try",
         )
-        return [own, *super().get_urls()]
+        correct = path(
+            "<int:pk>/correct/",
+            self.admin_site.admin_view(require_POST(self.correct)),
+            name="evaluation_endpoint_correct",
+        )
+        return [own, correct, *super().get_urls()]
 
     def changeform_view(
         self,
@@ -128,22 +137,40 @@ class EndpointAdmin(ShowsServiceErrors, ModelAdmin):
         endpoint = self.get_object(request, object_id) if object_id else None
         if endpoint is not None and not self._may(request, endpoint, EDITOR):
             endpoint = None  # for a new endpoint, without the button that tests it
+        may = endpoint is not None and self._may(request, endpoint, OWNER)
         return super().changeform_view(
             request,
             object_id,
             form_url,
             {
+                "proposed": profile_named(request.GET.get("profile", "")) if may else None,
+                "profiles": PROFILES if may else (),
                 **(extra_context or {}),
                 "endpoint": endpoint,
-                "list_price": endpoint and list_price(base_url=endpoint.base_url, model=endpoint.model),
+                "list_price": endpoint and endpoint_price(endpoint),
             },
         )
 
     def try_it(self, request: HttpRequest, pk: int) -> HttpResponse:
         endpoint = endpoint_get_for(user=request.user, pk=pk, role=EDITOR)
+        return self._tried(request, endpoint)
+
+    def correct(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Take over the settings of a profile, and test the endpoint with them."""
+        endpoint = endpoint_get_for(user=request.user, pk=pk, role=OWNER)
+        try:
+            endpoint = endpoint_correct(endpoint=endpoint, profile=request.POST.get("profile", ""))
+        except ValidationError as error:
+            messages.error(request, error_text(error))
+            return redirect("admin:evaluation_endpoint_change", pk)
+        return self._tried(request, endpoint)
+
+    def _tried(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
+        """Test the endpoint and show the result on its page, with a button for what would help."""
         tried = endpoint_try(endpoint=endpoint)
         if tried.ok:
             messages.success(request, f"The endpoint responded in {tried.seconds:.2f} s: {tried.message}")
         else:
             messages.error(request, f"The endpoint did not respond as expected: {tried.message}")
-        return redirect("admin:evaluation_endpoint_change", pk)
+        page = reverse("admin:evaluation_endpoint_change", args=[endpoint.pk])
+        return redirect(f"{page}?{urlencode({'profile': tried.profile})}" if tried.profile else page)

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
+from annotator.core.tables.faults import FileRefused
 from annotator.models import Membership, Study
-from annotator.services.imports.faults import ImportRefused
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
 from evaluation.forms.pipelines import NewPipelineForm, PipelineBudgetForm
 from evaluation.models import Pipeline, Recipe, Report, Run
@@ -29,6 +29,7 @@ from evaluation.pipelines.advance import (
 from evaluation.pipelines.control import pipeline_budget_set, pipeline_pause, pipeline_retry_failed
 from evaluation.pipelines.endpoints import ALL_STEPS
 from evaluation.pipelines.moved import moved_endpoints
+from evaluation.pipelines.plan import likely_cost
 from evaluation.pipelines.recipe import recipe_file, recipe_names
 from evaluation.pipelines.tuning_control import tuning_cancel, tuning_give_up
 from evaluation.pipelines.tuning_status import tunings_are_live, tunings_shown
@@ -81,7 +82,7 @@ class PipelineAdmin(WithActions):
             ("running", "paused"),
             tuning_cancel,
             "The job is being cancelled. The pipeline pauses when the endpoint has confirmed it.",
-            asks="The endpoint stops training and the job can't go on. What it has trained so far may be charged. You can start another "
+            asks="The endpoint stops training and the job can't continue. What it has trained so far may be charged. You can start another "
             "job afterwards by resuming the pipeline.",
         ),
         "same-deployment-cancel": RowAction(
@@ -96,7 +97,7 @@ class PipelineAdmin(WithActions):
             ("running", "paused", "cancelled", "done"),
             tuning_give_up,
             "The job is taken as cancelled. If the endpoint still has it, cancel it there.",
-            asks="Do this only if the endpoint is gone, or if you have cancelled the job there: a job that goes on may be charged. The "
+            asks="Do this only if the endpoint is gone, or if you have cancelled the job there: a job that continues may be charged. The "
             "budget counts the most that the job can have cost.",
         ),
     }
@@ -139,6 +140,7 @@ class PipelineAdmin(WithActions):
             "plan": plan,
             "calls": sum(step.calls for step in plan or []),
             "cost": sum((step.cost for step in plan or []), Decimal(0)),
+            "likely": likely_cost(plan or []),
             "title": "Plan of a pipeline",
         }
         return render(request, "admin/evaluation/pipeline_preview.html", context)
@@ -197,7 +199,7 @@ class PipelineAdmin(WithActions):
         name = request.POST.get("step", "")
         try:
             made = pipeline_step_again(pipeline=pipeline, name=name)
-        except (ValidationError, ImportRefused) as error:
+        except (ValidationError, FileRefused) as error:
             messages.info(request, f"{name}: {error_text(error)}")
             return self.page_of(pk)
         messages.success(request, f"{name}: done again.")

@@ -3,46 +3,49 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from annotator.core.errors import Conflict
-from annotator.core.row_ids import row_id
 from annotator.core.service_errors import save_checked
 from annotator.core.words import plural, span
-from annotator.models import Membership, User
+from annotator.models import Membership
 from annotator.selectors.study import studies_for, study_get_for
 from evaluation.admin.base import ReadOnlyAdmin, RowAction, WithActions, error_text
+from evaluation.admin.run_reading import RunReading
 from evaluation.core.failure_words import failure_words
 from evaluation.forms.prompts import PromptForm
-from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields
+from evaluation.forms.runs import BudgetForm, NewRunForm, run_fields, run_kind
 from evaluation.models import Call, Run
 from evaluation.runs.endpoint_settings import has_moved, moved_to
 from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
     OVER,
+    calls_held,
     run_budget_set,
     run_cancel,
+    run_continue_without,
     run_deployment_confirm,
+    run_give_up,
     run_pause,
     run_resume,
     run_retry_failed,
     run_start,
 )
+from evaluation.selectors.endpoint import endpoints_for
 from evaluation.selectors.prompts import prompt_text, prompt_versions, trials_of
-from evaluation.selectors.run import calls_to_come, run_get_for, run_progress, runs_for
-from evaluation.selectors.transcript import ON_A_PAGE, OUTCOMES, calls_shown, calls_with, runs_compare
-from evaluation.services.call_files import calls_download
+from evaluation.selectors.run import calls_to_come, profile_for, run_get_for, run_progress, runs_for
+from evaluation.selectors.transcript import calls_shown
+from evaluation.simulators.merge import merged_count, simulators_merge, simulators_separate, split_count
 from evaluation.simulators.trials import trials_hide, trials_show
 
 EDITOR = Membership.Role.EDITOR
@@ -51,7 +54,7 @@ TRIALS = {"hide": ("hidden", trials_hide), "show": ("shown again", trials_show)}
 
 
 @admin.register(Run)
-class RunAdmin(WithActions):
+class RunAdmin(RunReading, WithActions):
     nothing_yet = "A run asks a model about the items of a study, or makes material. It needs an endpoint."
     list_display = ("shown", "study", "model", "state_shown", "progress_shown", "spent_shown", "created_at")
     list_filter = ("state", "kind", ("endpoint", admin.RelatedOnlyFieldListFilter))
@@ -81,6 +84,30 @@ class RunAdmin(WithActions):
             ("incomplete", "paused"),
             run_retry_failed,
             "The failed calls are being retried.",
+        ),
+        "merge-simulators": RowAction(
+            "Count its simulators as one",
+            ("paused", "done", "incomplete", "cancelled"),
+            simulators_merge,
+            "The judgments count as those of one simulator. You can separate them again.",
+        ),
+        "separate-simulators": RowAction(
+            "Separate its simulators again",
+            ("paused", "done", "incomplete", "cancelled"),
+            simulators_separate,
+            "Each judgment is that of the simulator that made it.",
+        ),
+        "continue-without": RowAction(
+            "Continue without these items",
+            ("paused",),
+            run_continue_without,
+            "The items are left out, and the run has resumed.",
+        ),
+        "give-up": RowAction(
+            "Give up these calls",
+            ("paused",),
+            run_give_up,
+            "The calls are given up. You can retry them later.",
         ),
         "cancel": RowAction(
             "Cancel for good",
@@ -128,7 +155,7 @@ class RunAdmin(WithActions):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """A new run is asked only for what its kind needs."""
         if obj is None:
-            kind = request.POST.get("kind") or request.GET.get("kind") or "simulate"
+            kind = run_kind(request.POST.get("kind"), request.GET.get("kind"))
             return [(None, {"fields": run_fields(kind)})]
         return super().get_fieldsets(request, obj)
 
@@ -154,9 +181,7 @@ class RunAdmin(WithActions):
             path("preview/", view(require_POST(self.preview)), name="evaluation_run_preview"),
             path("<int:pk>/budget/", view(require_POST(self.budget)), name="evaluation_run_budget"),
             path("prompt/<int:study_pk>/", view(self.prompt), name="evaluation_run_prompt"),
-            path("<int:pk>/transcript/", view(self.transcript), name="evaluation_run_transcript"),
-            path("<int:pk>/compare/", view(self.compare), name="evaluation_run_compare"),
-            path("<int:pk>/calls.jsonl", view(self.calls_file), name="evaluation_run_calls"),
+            *self.reading_urls(),
             *super().get_urls(),
         ]
 
@@ -169,6 +194,15 @@ class RunAdmin(WithActions):
         actions = self.actions_of(row) if may else []
         if not (progress.failed or progress.unparsable):
             actions = [action for action in actions if action[0] != "retry"]
+        held = calls_held(row).count() if row.state == Run.State.PAUSED else 0
+        if not held:
+            actions = [action for action in actions if action[0] not in ("give-up", "continue-without")]
+        ended = row.rater_id is not None and row.state not in Run.LIVE
+        split = split_count(run=row) if ended else 0
+        if not split:
+            actions = [action for action in actions if action[0] != "merge-simulators"]
+        if not (ended and merged_count(run=row)):
+            actions = [action for action in actions if action[0] != "separate-simulators"]
         deployments = moved_to([row.endpoint]) if has_moved(row, row.endpoint) else []
         if not deployments:
             actions = [action for action in actions if action[0] != "same-deployment"]
@@ -192,9 +226,16 @@ class RunAdmin(WithActions):
             "live": row.state in ("running", "queued"),
             "actions": actions,
             "deployments": deployments,
+            "held": held,
+            "proposed": profile_for(row) if self._may_correct(request, row) else None,
+            "split": split,
             "budget_form": BudgetForm(instance=row) if may and not row.finished_at else None,
             "estimate": run_estimate(run=row) if row.state == Run.State.QUEUED else None,
         }
+
+    def _may_correct(self, request: HttpRequest, row: Run) -> bool:
+        owned = endpoints_for(user=request.user, role=Membership.Role.OWNER)
+        return row.state == Run.State.PAUSED and owned.filter(pk=row.endpoint_id).exists()
 
     def prompt(self, request: HttpRequest, study_pk: int) -> HttpResponse:
         """A study's prompt: edit it, see it on real items, try it on a few, and compare it with earlier versions."""
@@ -238,48 +279,6 @@ class RunAdmin(WithActions):
         }
         return render(request, "admin/evaluation/prompt.html", context)
 
-    def transcript(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The run's calls as a person reads them, by outcome."""
-        run = run_get_for(user=request.user, pk=pk)
-        outcome = request.GET.get("outcome", "all")
-        pages = Paginator(calls_with(run=run, outcome=outcome), ON_A_PAGE)
-        page = pages.get_page(request.GET.get("page"))
-        context = self.admin_site.each_context(request) | {
-            "run": run,
-            "study": run.study,  # for the addresses of its images
-            "outcome": outcome if outcome in OUTCOMES else "all",
-            "outcomes": [(name, label) for name, (label, _) in OUTCOMES.items()],
-            "page": page,
-            "total": pages.count,
-            "shown": calls_shown(run=run, calls=list(page.object_list)),
-            "title": f"Transcript of run {run.pk}",
-        }
-        return render(request, "admin/evaluation/run_transcript.html", context)
-
-    def compare(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Two runs item by item: ``?with=`` is the other one; without it, the runs to choose from."""
-        run = run_get_for(user=request.user, pk=pk)
-        given = row_id(request.GET.get("with"))
-        other = run_get_for(user=request.user, pk=given) if given else None
-        same = {"study": run.study_id} if run.study_id else {"dataset": run.dataset_id, "kind": run.kind}
-        context = self.admin_site.each_context(request) | {
-            "run": run,
-            "other": other,
-            "choices": runs_for(user=request.user).filter(**same).exclude(pk=run.pk)[:100],
-            "compared": runs_compare(first=run, second=other) if other else None,
-            "title": f"Compare run {run.pk}",
-        }
-        return render(request, "admin/evaluation/run_compare.html", context)
-
-    def calls_file(self, request: HttpRequest, pk: int) -> StreamingHttpResponse:
-        """The run's calls as JSON lines; ``manage.py run_calls import`` takes them back."""
-        run = run_get_for(user=request.user, pk=pk)
-        response = StreamingHttpResponse(
-            calls_download(run=run, by=cast(User, request.user)), content_type="application/x-ndjson"
-        )
-        response["Content-Disposition"] = f'attachment; filename="run-{run.pk}-calls.jsonl"'
-        return response
-
     def budget(self, request: HttpRequest, pk: int) -> HttpResponse:
         run = run_get_for(user=request.user, pk=pk, role=EDITOR)
         form = BudgetForm(request.POST)
@@ -290,7 +289,7 @@ class RunAdmin(WithActions):
         except ValidationError as error:
             messages.error(request, error_text(error))
         else:
-            messages.success(request, "The budget has been changed.")
+            messages.success(request, "The limits have been changed.")
         return self.page_of(pk)
 
 

@@ -6,6 +6,7 @@
 (1.0, 1.0)
 """
 
+from annotator.core.tables.faults import FileRefused
 from evaluation.agreement.aggregate import (
     Aggregated,
     DawidSkeneRule,
@@ -31,6 +32,7 @@ from evaluation.agreement.comparison import (
     paired_permutation_test,
     paired_t_test,
 )
+from evaluation.agreement.conger import conger_kappa
 from evaluation.agreement.dawid_skene import DawidSkene, dawid_skene
 from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import gwet_ac1, gwet_ac2
@@ -40,8 +42,9 @@ from evaluation.agreement.output import as_json
 from evaluation.agreement.output_csv import as_csv
 from evaluation.agreement.output_text import as_text
 from evaluation.agreement.percent import percent_agreement, prevalences
-from evaluation.agreement.raters import Confusion, RestAgreement, agreement_with_rest, confusion
-from evaluation.agreement.reading import ReadRatings, UnreadableRatings, read_ratings
+from evaluation.agreement.raters import RestAgreement, agreement_with_rest
+from evaluation.agreement.reading import ReadRatings, read_ratings
+from evaluation.agreement.soft_labels import SoftScores, soft_scores
 from evaluation.agreement.summary import AgreementSummary, summarize
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.ratings_table import Ratings
@@ -51,10 +54,10 @@ __all__ = [
     "AgreementSummary",
     "AlternativeTest",
     "Comparison",
-    "Confusion",
     "DawidSkene",
     "DawidSkeneRule",
     "Estimate",
+    "FileRefused",
     "IntraclassCorrelation",
     "MaceRule",
     "Majority",
@@ -65,7 +68,7 @@ __all__ = [
     "RestAgreement",
     "Rule",
     "Single",
-    "UnreadableRatings",
+    "SoftScores",
     "aggregate",
     "agreement_with_rest",
     "alternative_annotator_test",
@@ -79,7 +82,7 @@ __all__ = [
     "cohen_kappa",
     "compare_sums_by_bootstrap",
     "compare_sums_by_permutation",
-    "confusion",
+    "conger_kappa",
     "dawid_skene",
     "fleiss_kappa",
     "gwet_ac1",
@@ -97,6 +100,7 @@ __all__ = [
     "prevalences",
     "ratio",
     "read_ratings",
+    "soft_scores",
     "summarize",
     "undefined",
 ]

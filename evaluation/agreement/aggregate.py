@@ -125,7 +125,7 @@ class Median(OneTable):
     name = "median"
 
     def apply(self, ratings: Ratings) -> Aggregated:
-        numbers = ratings.numbers
+        numbers = ratings.amounts
         order = np.argsort(numbers, kind="stable")
         place = np.empty(order.size, dtype=np.int64)
         place[order] = np.arange(order.size)
@@ -145,7 +145,8 @@ class Median(OneTable):
 
 @dataclass(frozen=True)
 class Mean(OneTable):
-    """The mean of a unit's numbers, as a label of its own: at ordinal level of the ranks, from 0, or of the scores.
+    """The mean of a unit's numbers, as a label of its own: at ordinal level of the scores, else of labels that are numbers,
+    else of the ranks from 1.
 
     ``ValueError`` for nominal labels without scores.
     """
@@ -155,7 +156,7 @@ class Mean(OneTable):
     def apply(self, ratings: Ratings) -> Aggregated:
         grouped = ratings.grouped
         rated = grouped.sizes > 0
-        sums = np.bincount(grouped.unit, weights=ratings.numbers[grouped.value], minlength=len(ratings.units))
+        sums = np.bincount(grouped.unit, weights=ratings.amounts[grouped.value], minlength=len(ratings.units))
         return _numbered(self.name, ratings, rated, sums[rated] / grouped.sizes[rated])
 
 

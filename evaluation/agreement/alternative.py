@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import Level
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
 from evaluation.agreement.comparison import benjamini_yekutieli
-from evaluation.agreement.counts import count_units
+from evaluation.agreement.counts import cluster_codes, count_units
+from evaluation.agreement.new_raters import for_these_raters
 from evaluation.agreement.raters import count_at
 from evaluation.core.estimate import Estimate, none_if_nan, undefined
+from evaluation.core.interval import SHARE
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 #: The fewest units with which a person takes part.
@@ -20,6 +23,12 @@ MIN_UNITS = 30
 #: Rate of false discoveries over the people.
 FALSE_DISCOVERIES = 0.05
 DEFAULT_EPSILON = 0.2
+#: Why the winning rate has no interval.
+DEPENDENT = (
+    "none: people are compared with each other, so their tests aren't independent, and no interval covers"
+)
+#: Cells (cluster, person) of the largest table that is drawn from.
+MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,8 @@ def alternative_annotator_test(
     epsilon: float = DEFAULT_EPSILON,
     level: Level | None = None,
     min_units: int = MIN_UNITS,
+    rng: np.random.Generator | None = None,
+    replicates: int = DEFAULT_REPLICATES,
 ) -> AlternativeTest:
     """Test whether a simulator stands in for people at least as well as another person does.
 
@@ -106,6 +117,10 @@ def alternative_annotator_test(
     ``level`` defaults to the table's; numbers come from ``Ratings.numbers``. All d equal: p is 0 below epsilon, else
     1. Undefined where nobody has enough units. ``ValueError`` where the simulator is not one of the table, or
     epsilon not in [0, 1]. Equations 1 to 4 of the paper.
+
+    With ``rng``, the advantage probability has an interval that draws clusters of units, for these people and other clusters. The
+    winning rate has none: the people are compared with each other, so their tests aren't independent (Wilson's interval over 20
+    people covered 67 % of simulated studies).
     """
     if simulator not in ratings.simulators or simulator not in ratings.raters:
         raise ValueError(f"simulator: {simulator!r} is not a simulator of the table")
@@ -135,9 +150,46 @@ def alternative_annotator_test(
         for name in ("rejected", "simulator_advantage")
     )
     n = len(humans)
-    return AlternativeTest(
-        simulator, epsilon, Estimate(wins, n=n), Estimate(advantage, n=n), humans, skipped, found
+    rate, rho = Estimate(wins, n=n), Estimate(advantage, n=n)
+    if rng is not None and replicates:
+        rate = replace(rate, interval=DEPENDENT)
+        tested = np.isin(people.rater, [ratings.raters.index(human.human) for human in humans])
+        rho = _over_clusters(rho, people.where(tested), for_simulator[tested], rng, replicates)
+    return AlternativeTest(simulator, epsilon, rate, rho, humans, skipped, found)
+
+
+def _over_clusters(
+    rho: Estimate,
+    people: Ratings,
+    advantage: npt.NDArray[np.bool_],
+    rng: np.random.Generator,
+    replicates: int,
+) -> Estimate:
+    """The advantage probability with its interval from drawing clusters of the units of these people's ratings."""
+    codes, _ = cluster_codes(people)
+    _, cluster = np.unique(codes[people.unit], return_inverse=True)
+    _, person = np.unique(people.rater, return_inverse=True)
+    clusters, size = int(cluster.max()) + 1, int(person.max()) + 1
+    if clusters * size > MOST_CELLS:
+        return replace(rho, interval="none: there are too many people and units to draw from")
+    cell = cluster * size + person
+    sums = [
+        np.bincount(cell, weights=weight, minlength=clusters * size).reshape(clusters, size)
+        for weight in (advantage.astype(np.float64), np.ones(cell.size))
+    ]
+    word = "units" if people.clusters is None else "instances"
+    drawn = bootstrap(
+        rho, np.hstack(sums), _mean_share, rng=rng, replicates=replicates, word=word, bounds=SHARE
     )
+    return for_these_raters(drawn)
+
+
+def _mean_share(totals: Floats) -> Floats:
+    """Mean over people of the shares of K numerators in K denominators, side by side on the last axis."""
+    top, bottom = np.split(totals, 2, axis=-1)
+    shares = np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+    counted = (bottom > 0).sum(axis=-1)
+    return np.where(counted > 0, shares.sum(axis=-1) / np.maximum(counted, 1), np.nan)
 
 
 def _advantages(

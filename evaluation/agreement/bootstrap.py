@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.agreement.new_raters import NEW_RATERS, RaterVariance
-from evaluation.core.estimate import NAN, Estimate
+from evaluation.core.estimate import NAN, NOT_ASKED, Estimate
 from evaluation.core.interval import SHARE, UNBOUNDED, Bounds, t_interval, too_few, widened, wilson_interval
 from evaluation.core.ratings_table import Floats, Ints
 
 DEFAULT_REPLICATES = 1_000
 #: Fewer replicates than this say too little about a standard error.
 LEAST_REPLICATES = 20
-NOT_ASKED = "none asked for"
 #: Counts drawn at once: bounds the memory, whatever the number of replicates.
 _CHUNK = 4_000_000
 #: Where more replicates than this share have no value, no interval is given.
@@ -69,7 +68,7 @@ def from_the_start(rng: np.random.Generator) -> np.random.Generator:
     """A generator at the beginning of the stream of ``rng``, whatever was drawn from it since.
 
     So the draws of a bootstrap depend on the seed and the number of clusters alone: one figure has one interval wherever
-    it is computed, and figures that are compared rest on the same draws.
+    it is computed, and figures that are compared are based on the same draws.
 
     >>> rng = np.random.default_rng(1)
     >>> first = rng.random()
@@ -148,6 +147,7 @@ def add_interval(
     informative: int | None = None,
     biased: bool = False,
     added_variance: float = 0.0,
+    counted: bool = True,
 ) -> Estimate:
     """The estimate with the 95 % t interval of its bootstrap standard error, and how it was made.
 
@@ -159,9 +159,10 @@ def add_interval(
     has Wilson's interval for C clusters. Lumley (2010), section 2.3; Efron and Tibshirani (1993), chapter 12.
 
     With ``new_raters``, the variance between raters is added (``evaluation.agreement.new_raters``). ``informative`` is how
-    many of the clusters the statistic rests on, where others are drawn that say nothing about it (units with one rating):
+    many of the clusters the statistic is based on, where others are drawn that say nothing about it (units with one rating):
     degrees of freedom are then one less than that. If the statistic is ``biased``, the difference of the replicates' mean from
-    it is taken for the bias and subtracted. ``added_variance`` is what the resamples can't show, added to their variance.
+    it is taken for the bias and subtracted. Without ``counted``, a value of 0 or 1 that no replicate varies isn't a share of
+    independent cases, such as a similarity, and has no interval. ``added_variance`` is what the resamples can't show, added to their variance.
 
     No interval, with the reason: no replicates asked for, or fewer than 20; fewer than
     ``evaluation.core.interval.LEAST_CLUSTERS`` clusters; more than 5 % of the replicates undefined; no variation among them.
@@ -191,7 +192,7 @@ def add_interval(
         variance, degrees = new_raters.added_to(error**2, degrees)
         error, note = variance**0.5, f"{note}, {NEW_RATERS}"
     if error <= 1e-12 * max(1.0, abs(estimate.value)):
-        if bounds != SHARE or min(estimate.value, 1 - estimate.value) > 1e-12:
+        if not counted or bounds != SHARE or min(estimate.value, 1 - estimate.value) > 1e-12:
             return replace(estimate, interval=f"none: the {word} do not vary")
         low, high = wilson_interval(round(estimate.value), used)
         return replace(estimate, low=low, high=high, interval=f"95 % Wilson interval over {used} {word}")
@@ -223,12 +224,13 @@ def bootstrap(
     informative: int | None = None,
     biased: bool = False,
     added_variance: float = 0.0,
+    counted: bool = True,
 ) -> Estimate:
     """Add the 95 % interval of the cluster bootstrap to an estimate; with 0 ``replicates`` there is none.
 
     ``sums`` of shape (C, D) are the clusters' sums, of which ``statistic`` makes the estimate's value: it maps totals of
     shape (B, D) to B values. C clusters are drawn with replacement, ``replicates`` times; the interval is that of
-    ``add_interval``, as are ``new_raters``, ``informative`` and ``added_variance``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
+    ``add_interval``, as are ``new_raters``, ``informative``, ``added_variance`` and ``counted``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
 
     >>> sums = cluster_sums([[1, 0, 1, 1] * 5, [1, 1, 1, 1] * 5])
     >>> found = bootstrap(Estimate(0.75, n=20), sums, ratio, rng=np.random.default_rng(1), bounds=(0, 1))
@@ -248,6 +250,7 @@ def bootstrap(
         informative=informative,
         biased=biased,
         added_variance=added_variance,
+        counted=counted,
     )
 
 

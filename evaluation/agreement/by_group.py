@@ -16,6 +16,8 @@ from evaluation.agreement.summary import summarize
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Codes, Ints, Ratings
 
+#: The statistics of a group that are means and medians.
+AVERAGES = ("mean", "median", "mean_rank", "median_rank")
 NO_GROUP = "(blank)"
 #: A column with more different values is cut at its quartiles where they are numbers, else refused.
 MOST_GROUPS = 50
@@ -92,9 +94,9 @@ def by_group(
             "gwet_ac1": everyone.gwet_ac1,
             "cohen_kappa_mean": whole.kappa["nominal"].mean["all"],
         }
-        statistics |= {
-            name: everyone.further[name] for name in ("mean", "median") if name in everyone.further
-        }
+        if "quadratic" in whole.kappa:
+            statistics["cohen_kappa_quadratic_mean"] = whole.kappa["quadratic"].mean["all"]
+        statistics |= {name: everyone.further[name] for name in AVERAGES if name in everyone.further}
         if gold is not None:
             labels = aggregate(part, rule) if rule is not None else None
             missing = None

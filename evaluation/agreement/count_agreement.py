@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evaluation.agreement.bootstrap import LEAST_REPLICATES
+from evaluation.agreement.conger import conger_estimates
 from evaluation.agreement.counts import UnitCounts, count_units
 from evaluation.agreement.descriptive import mean_label, mean_without_groups, median_label
 from evaluation.agreement.fleiss import fleiss_kappa
@@ -22,6 +23,8 @@ from evaluation.core.estimate import NAN, Estimate
 from evaluation.core.interval import AT_MOST_ONE
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
+#: Ends the names of the mean and the median of labels without numbers.
+RANKED = "_rank"
 AC2_WEIGHTS: tuple[Literal["linear", "quadratic"], ...] = ("linear", "quadratic")
 
 
@@ -35,7 +38,8 @@ class CountAgreement:
     krippendorff_alpha: Estimate
     fleiss_kappa: Estimate
     gwet_ac1: Estimate
-    #: By name: Fleiss' kappa for unequal numbers of raters; above nominal level AC2, intraclass correlations, mean, median.
+    #: By name: Conger's kappa, if raters have names; Fleiss' kappa for unequal numbers of raters; above nominal level AC2,
+    #: intraclass correlations, mean, median.
     further: Mapping[str, Estimate] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,6 +86,9 @@ def count_agreement(
     others = variance_over_raters(ratings, _without_groups) if drawing and new_raters else {}
     if ratings.level != "nominal":
         further |= further_estimates(ratings, rng, replicates, others=others, named=named)
+    if named:
+        asked = drawing and replicates >= LEAST_REPLICATES
+        further |= conger_estimates(ratings, intervals=asked, new_raters=new_raters)
     if rng is not None and drawing:
         drawn = replicate_counts(ratings, rng=rng, replicates=replicates)
         found = {
@@ -121,7 +128,9 @@ def further_estimates(
     others: Mapping[str, RaterVariance] | None = None,
     named: bool = True,
 ) -> dict[str, Estimate]:
-    """Further statistics of labels with numbers: AC2, the six intraclass correlations, mean and median, by name.
+    """Further statistics of labels with numbers or an order: AC2, the six intraclass correlations, mean and median, by name.
+
+    Of labels that have an order only, these two are ``mean_rank`` and ``median_rank``: 1 is the lowest label.
 
     ``others`` are the variances over raters where intervals are for new raters: those of AC2 and the mean. Bootstrap
     intervals of intraclass correlations and of the median are for these raters in any case, and say so.
@@ -148,6 +157,7 @@ def further_estimates(
         found[slug] = for_these_raters(correlations.bootstrap[name])
         if asked:
             found[f"{slug}_f"] = correlations.forms[name]
-    found["mean"] = mean_label(ratings, rng=rng, replicates=replicates, new_raters=others.get("mean"))
-    found["median"] = for_these_raters(median_label(ratings, rng=rng, replicates=replicates))
+    end = RANKED if ratings.ranked else ""
+    found[f"mean{end}"] = mean_label(ratings, rng=rng, replicates=replicates, new_raters=others.get("mean"))
+    found[f"median{end}"] = for_these_raters(median_label(ratings, rng=rng, replicates=replicates))
     return found

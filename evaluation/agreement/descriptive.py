@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from scipy import sparse
 from evaluation.agreement.bootstrap import (
     DEFAULT_REPLICATES,
     LEAST_REPLICATES,
-    NOT_ASKED,
     bootstrap,
     cluster_sums,
     draw_counts,
@@ -21,7 +20,7 @@ from evaluation.agreement.bootstrap import (
 )
 from evaluation.agreement.counts import cluster_codes, count_units
 from evaluation.agreement.new_raters import RaterVariance, leave_groups_out
-from evaluation.core.estimate import Estimate, none_if_nan, undefined
+from evaluation.core.estimate import NOT_ASKED, Estimate, none_if_nan, undefined
 from evaluation.core.interval import SHARE, UNBOUNDED, too_few
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
@@ -39,7 +38,7 @@ def mean_label(
     replicates: int = DEFAULT_REPLICATES,
     new_raters: RaterVariance | None = None,
 ) -> Estimate:
-    """Mean of the ratings' numbers (``Ratings.numbers``: scores, values, or the ranks of ordinal labels from 0).
+    """Mean of the ratings' numbers (``Ratings.amounts``: scores, values, or the ranks of ordinal labels from 1).
 
     Every rating counts once. With ``rng``, the interval draws whole clusters (units, where the table has none) and lies
     between the least and the greatest label of the table; with ``new_raters`` it is for other raters too. ``n`` is the number of ratings. ``ValueError`` for nominal labels without scores.
@@ -48,7 +47,7 @@ def mean_label(
     >>> mean_label(table).value
     3.0
     """
-    numbers = ratings.numbers
+    numbers = ratings.amounts
     if not len(ratings):
         return undefined(NO_RATING)
     values = numbers[ratings.value]
@@ -72,7 +71,7 @@ def mean_label(
 
 def mean_without_groups(ratings: Ratings, group: Ints) -> tuple[float, Floats]:
     """The mean label, and its values without each group of clusters; ``group`` of shape (units,) holds each unit's group."""
-    values, groups = ratings.numbers[ratings.value], int(group.max(initial=-1)) + 1
+    values, groups = ratings.amounts[ratings.value], int(group.max(initial=-1)) + 1
     of_rating = group[ratings.unit]
     sums = [np.bincount(of_rating, weights=w, minlength=groups) for w in (values, np.ones(values.size))]
     return leave_groups_out(np.stack(sums, axis=1).astype(np.float64), ratio)
@@ -90,7 +89,7 @@ def median_label(
     >>> median_label(table).value
     2.0
     """
-    numbers = ratings.numbers
+    numbers = ratings.amounts
     if not len(ratings):
         return undefined(NO_RATING)
     order = np.argsort(numbers, kind="stable")
@@ -125,6 +124,18 @@ def median_label(
         high=max(float(high), point.value),
         interval=f"95 % percentile interval, {replicates} replicates of {clusters} {word}",
     )
+
+
+def label_near(labels: Sequence[str], rank: float) -> str:
+    """The label with this rank, from 1; both labels if a median lies between two.
+
+    >>> label_near(["low", "middle", "high"], 2.0), label_near(["low", "middle", "high"], 2.5)
+    ('middle', 'middle to high')
+    """
+    if np.isnan(rank):
+        return ""
+    below, above = labels[int(np.floor(rank)) - 1], labels[int(np.ceil(rank)) - 1]
+    return below if below == above else f"{below} to {above}"
 
 
 def _medians(counts: Floats, at: Floats) -> Floats:
@@ -185,7 +196,7 @@ def unit_distributions(ratings: Ratings) -> UnitDistributions:
     entropy = np.bincount(row, weights=-share * np.log2(share), minlength=rated.size)
     mean = np.full(rated.size, np.nan)
     if ratings.level != "nominal" or (ratings.labels and set(ratings.labels) <= set(ratings.scores)):
-        mean = np.bincount(row, weights=share * ratings.numbers[counts.label], minlength=rated.size)
+        mean = np.bincount(row, weights=share * ratings.amounts[counts.label], minlength=rated.size)
     shares = sparse.csr_array((share, (row, counts.label)), shape=(rated.size, max(len(ratings.labels), 1)))
     return UnitDistributions(
         ratings.units,

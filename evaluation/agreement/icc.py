@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, NOT_ASKED, bootstrap
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
 from evaluation.agreement.counts import cluster_codes, varied_clusters
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS
-from evaluation.core.estimate import NAN, Estimate, undefined
+from evaluation.core.estimate import NAN, NOT_ASKED, Estimate, undefined
 from evaluation.core.interval import LEAST_VARIED, LEVEL, one_more_part, too_alike, too_few
 from evaluation.core.ratings_table import Floats, Ratings
 

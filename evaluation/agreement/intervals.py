@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ BIASED: frozenset[Name] = frozenset({"krippendorff_alpha", "fleiss_kappa"})
 _MOST_COLUMNS = 64
 #: Of more labels than this, so many are tried as that of one unit more.
 MOST_TRIED = 64
-#: Cells (label that is tried, label) of the largest table for that.
+#: Cells (label that is tried or replicate, label) of the largest table for that.
 _MOST_TRIED_CELLS = 1_000_000
 
 
@@ -288,8 +288,7 @@ def _table(rows: Ints, columns: Ints, weights: Floats, height: int, width: int) 
     return flat.reshape(height, width).astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class _Totals:
+class _Totals(NamedTuple):
     """What the statistics are made of, in B resamples: shape (B,), but for the last two, (B, L).
 
     Units with two ratings, their shares of agreeing pairs, units with a rating, differences within units; labels
@@ -357,11 +356,13 @@ def _one_by_one(
     scale: Floats,
     draws: Iterable[Floats],
 ) -> Iterator[dict[Name, Floats]]:
-    """The same, a replicate at a time over the cells that occur: any number of labels."""
+    """The same, by sums of a replicate at a time over the cells that occur: any number of labels."""
     fixed = None if level == "ordinal" else unit_differences(counts, level, scale)
+    rows = max(1, _MOST_TRIED_CELLS // max(counts.labels, 1))
     for drawn in draws:
-        for row in drawn:
-            totals = _weighted_totals(counts, codes, row, level, fixed)
+        for start in range(0, len(drawn), rows):
+            each = [_weighted_totals(counts, codes, row, level, fixed) for row in drawn[start : start + rows]]
+            totals = _Totals(*map(np.concatenate, zip(*each, strict=True)))
             yield _statistics(totals, level, midranks(totals.per_label) if level == "ordinal" else scale)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,23 @@ class KappaAgreement:
     """Cohen's kappa with one kind of weights: every pair, and the averages of each group of pairs.
 
     ``mean`` and ``weighted_mean`` have a key per group: "all", "people", and each simulator (its pairs with people).
-    ``intervals`` of shape (P, 2) holds the pairs' intervals, ``nan`` for pairs not averaged, or is None.
+    ``corrected`` and ``weighted_corrected`` are the same without the bias of few shared units, with their own intervals; empty
+    if none were requested. ``intervals`` of shape (P, 2) holds the pairs' intervals, ``nan`` for pairs not averaged, or is None.
     """
 
     pairs: PairwiseKappa
     mean: Mapping[Which, Estimate]
     weighted_mean: Mapping[Which, Estimate]
     intervals: Floats | None = None
+    corrected: Mapping[Which, Estimate] = field(default_factory=dict)
+    weighted_corrected: Mapping[Which, Estimate] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many pairs ``iterate_rows`` gives."""
+        raters = len(self.pairs.raters)
+        every = raters * (raters - 1) // 2
+        return every if every <= LISTED_PAIRS else len(self.pairs)
 
     def rows(self) -> list[dict[str, Any]]:
         """One JSON object per pair of raters."""
@@ -48,13 +58,23 @@ class KappaAgreement:
             yield row
 
     def group(self, which: Which) -> dict[str, Any]:
-        """A group's mean as JSON, the weighted mean inside."""
-        return self.mean[which].to_dict() | {"weighted_mean": self.weighted_mean[which].to_dict()}
+        """A group's mean as JSON, the weighted mean and those without bias inside."""
+        found = self.mean[which].to_dict() | {"weighted_mean": self.weighted_mean[which].to_dict()}
+        return found | self._corrected(which)
+
+    def _corrected(self, which: Which) -> dict[str, Any]:
+        if which not in self.corrected:
+            return {}
+        return {
+            "corrected_mean": self.corrected[which].to_dict(),
+            "corrected_weighted_mean": self.weighted_corrected[which].to_dict(),
+        }
 
     def to_dict(self, *, pairs: bool = True) -> dict[str, Any]:
         return {
             "mean": self.mean["all"].to_dict(),
             "weighted_mean": self.weighted_mean["all"].to_dict(),
+            **self._corrected("all"),
             "weights": self.pairs.weights,
             "min_overlap": self.pairs.min_overlap,
             "pairs": self.rows() if pairs else f"{PAIRS}{self.pairs.weights}",
@@ -77,17 +97,24 @@ def kappa_agreement(
     weighted = {group: pairs.weighted_mean(group) for group in groups}
     if not intervals or not pairs.averaged.any():
         return KappaAgreement(pairs, mean, weighted)
+    corrected: dict[Which, Estimate] = {}
+    weighted_corrected: dict[Which, Estimate] = {}
     jackknife, word = jackknife_kappas(ratings, pairs), unit_word(ratings)
     for group in groups:
         if mean[group].defined:
             used = pairs.of_group(group)[jackknife.kept].astype(np.float64)
             units = used * pairs.sums.n[jackknife.kept]
-            for averages, weight in ((mean, used / used.sum()), (weighted, units / units.sum())):
+            for averages, without_bias, weight in (
+                (mean, corrected, used / used.sum()),
+                (weighted, weighted_corrected, units / units.sum()),
+            ):
                 others = _pair_variance(pairs, jackknife, weight) if new_raters else None
-                averages[group] = jackknife.add_interval(
+                averages[group], without_bias[group] = jackknife.add_interval(
                     averages[group], weight, word=word, new_raters=others
                 )
-    return KappaAgreement(pairs, mean, weighted, jackknife.pair_intervals(pairs))
+    return KappaAgreement(
+        pairs, mean, weighted, jackknife.pair_intervals(pairs), corrected, weighted_corrected
+    )
 
 
 def _pair_variance(pairs: PairwiseKappa, jackknife: KappaJackknife, weight: Floats) -> RaterVariance:

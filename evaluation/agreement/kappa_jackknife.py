@@ -20,7 +20,7 @@ from evaluation.agreement.counts import cluster_codes, pairs_within
 from evaluation.agreement.intervals import tried_labels
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
-from evaluation.core.estimate import Estimate
+from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.interval import (
     LEAST_CLUSTERS,
     LEAST_VARIED,
@@ -42,6 +42,11 @@ _MOST_FEW = 0.1
 _BLOCK = 500_000
 #: Up to this many raters a table of all pairs' numbers is made.
 _NUMBERED_RATERS = 3_000
+
+
+def _without_interval(estimate: Estimate, why: str) -> tuple[Estimate, Estimate]:
+    """The estimate without an interval, and no corrected one."""
+    return replace(estimate, interval=why), undefined(why.removeprefix("none: "), left_out=estimate.left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,49 +79,56 @@ class KappaJackknife:
         *,
         word: str = "clusters",
         new_raters: RaterVariance | None = None,
-    ) -> Estimate:
-        """An average of the pairs' kappas with its 95 % interval, for these raters and other clusters.
+    ) -> tuple[Estimate, Estimate]:
+        """An average of the pairs' kappas with its 95 % interval, for these raters and other clusters; and the average with its
+        bias subtracted.
 
         ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
-        Fisher's scale, with the bias subtracted and the variance of one unit more added, and always includes the
-        estimate. There is none where more than a tenth
+        Fisher's scale around the corrected average, with the variance of one unit more added. It is the plain average's too if
+        it includes that, which it does not if the bias is larger than about half its width. There is none where more than a tenth
         of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated; or where
         nearly all labels are the same (``evaluation.core.interval.too_alike``). With ``new_raters`` it is for other raters too.
         """
         if not estimate.defined:
-            return estimate
+            return estimate, undefined(estimate.reason, left_out=estimate.left_out)
         in_average = weight > 0
         touched = np.zeros(self.clusters, dtype=bool)
         touched[self.cluster[in_average[self.pair]]] = True
         found = int(touched.sum())
         if why := too_few(found, word):
-            return replace(estimate, interval=why)
+            return _without_interval(estimate, why)
         few = in_average & (self.shared < LEAST_SHARED)
         if weight[few].sum() > _MOST_FEW:
             why = f"{int(few.sum())} of {int(in_average.sum())} pairs share fewer than {LEAST_SHARED} {word}"
-            return replace(estimate, interval=f"none: {why}, too few to tell how biased their kappas are")
+            return _without_interval(estimate, f"none: {why}, too few to tell how biased their kappas are")
         varied = int(np.unique(self.cluster[self.varied & in_average[self.pair]]).size)
         if why := too_alike(varied, found, "each pair's most frequent one", word, LEAST_VARIED):
-            return replace(estimate, interval=why)
+            return _without_interval(estimate, why)
         variance = self.variance_of_mean(weight)
         if variance <= 1e-24:
-            return replace(estimate, interval=f"none: the {word} do not vary")
+            return _without_interval(estimate, f"none: the {word} do not vary")
         bias = float(weight @ np.nan_to_num(self.bias))
         variance, degrees = widened(variance, self.variance_of_one_more(weight, found), found - 1)
         whose = THESE_RATERS
         if new_raters is not None:
             if not new_raters.known:
-                return replace(estimate, interval=new_raters.none)
+                return _without_interval(estimate, new_raters.none)
             variance, degrees = new_raters.added_to(variance, degrees)
             whose = NEW_RATERS
-        low, high = t_interval(
-            estimate.value, variance**0.5, degrees_of_freedom=degrees, bounds=SIGNED, bias=bias
-        )
+        centre = min(max(estimate.value - bias, -1.0), 1.0)
+        low, high = t_interval(centre, variance**0.5, degrees_of_freedom=degrees, bounds=SIGNED)
         how = (
             f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted, "
             "variance of one unit more added"
         )
-        return replace(estimate, low=low, high=high, interval=how)
+        corrected = replace(estimate, value=centre, low=low, high=high, interval=how)
+        if low <= estimate.value <= high:
+            return replace(estimate, low=low, high=high, interval=how), corrected
+        why = (
+            f"none: the bias of {bias:+.4f}, of pairs that share few {word}, is larger than half the width of an interval; "
+            f"corrected it is {centre:.3f} [{low:.3f}, {high:.3f}], and alpha and Conger's kappa have no such bias"
+        )
+        return replace(estimate, interval=why), corrected
 
     def pair_intervals(self, kappas: PairwiseKappa) -> Floats:
         """Shape (pairs of ``kappas``, 2): each pair's own interval, ``nan`` where it is not averaged or shares too little."""
@@ -185,7 +197,9 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
     without, varied, filled = np.empty(first.size), np.empty(first.size, dtype=bool), 0
     one_more = []
     given = np.bincount(ratings.value, minlength=x.size)
-    for part, other, change in _without_each(pair, row, column, first, kept.size, x, given, kappas.weights):
+    for part, other, change in _without_each(
+        pair, row, column, first=first, pairs=kept.size, x=x, given=given, weights=kappas.weights
+    ):
         without[filled : filled + part.size] = part
         varied[filled : filled + part.size] = other
         filled += part.size
@@ -272,6 +286,7 @@ def _without_each(
     pair: Codes,
     row: Codes,
     column: Codes,
+    *,
     first: Ints,
     pairs: int,
     x: Floats,
@@ -296,11 +311,11 @@ def _without_each(
             (pair[rows] - begin).astype(np.int64),
             place[row[rows]],
             place[column[rows]],
-            groups - starts[begin],
-            end - begin,
-            at,
-            given[order],
-            weights,
+            first=groups - starts[begin],
+            pairs=end - begin,
+            x=at,
+            given=given[order],
+            weights=weights,
         )
         begin = end
 
@@ -309,6 +324,7 @@ def _block(
     pair: Ints,
     row: Ints,
     column: Ints,
+    *,
     first: Ints,
     pairs: int,
     x: Floats,
@@ -333,7 +349,7 @@ def _block(
     r = of_row[of_pair] - table(group, row, groups)
     c = of_column[of_pair] - table(group, column, groups)
     whole = np.bincount(pair, weights=weight, minlength=pairs).astype(np.float64)
-    one_more = _change_by_one_more(of_row, of_column, whole, most, given, x, weights)
+    one_more = _change_by_one_more(of_row, of_column, whole, most=most, given=given, x=x, weights=weights)
     observed = whole[of_pair]
     observed -= np.bincount(group, weights=weight, minlength=groups)
     n = r.sum(axis=1)
@@ -346,6 +362,7 @@ def _change_by_one_more(
     r: Floats,
     c: Floats,
     observed: Floats,
+    *,
     most: Ints,
     given: Ints,
     x: Floats,

@@ -31,9 +31,9 @@ THESE_RATERS = "for these raters"
 NEW_RATERS = "for new raters too"
 #: With fewer raters there is nothing to generalise from.
 LEAST_RATERS = 5
-#: More raters than this are left out in so many groups.
+#: More raters than this are left out in this many groups.
 MOST_GROUPS = 60
-#: More clusters than this are left out in so many groups: enough to estimate a variance.
+#: More clusters than this are left out in this many groups: enough to estimate a variance.
 MOST_CLUSTER_GROUPS = 200
 
 

@@ -67,6 +67,9 @@ def _csv_rows(summary: AgreementSummary, result: dict[str, Any]) -> Iterator[lis
     for name in [key for key in result if key.startswith("cohen_kappa")]:
         yield estimate(f"{name}_mean", result[name]["mean"])
         yield estimate(f"{name}_weighted_mean", result[name]["weighted_mean"])
+        for kind in ("corrected_mean", "corrected_weighted_mean"):
+            if kind in result[name]:
+                yield estimate(f"{name}_{kind}", result[name][kind])
         for pair in result[name]["pairs"]:
             yield estimate(name, pair, pair["a"], pair["b"])
     if not summary.named:

@@ -86,23 +86,23 @@ def pair_keys(rater: Codes, value: Codes, raters: int, labels: int) -> tuple[Int
     return first[combined], second[combined]
 
 
-def sums_of_tables(flat: Floats, x: Floats, weights: Weights) -> tuple[Floats, Floats, Floats, Floats]:
-    """n, agreed, observed and expected of tables of shape (..., L * L), flattened row by row."""
-    labels = x.size
-    rows = np.repeat(np.eye(labels), labels, axis=0)
-    columns = np.tile(np.eye(labels), (labels, 1))
+def sums_of_tables(tables: Floats, x: Floats, weights: Weights) -> tuple[Floats, Floats, Floats, Floats]:
+    """n, agreed, observed and expected of tables of shape (..., L, L)."""
     weight = disagreement(x[:, None], x[None, :], weights)
-    n_agreed_observed = np.stack([np.ones(labels * labels), np.eye(labels).ravel(), weight.ravel()], axis=1)
-    sums = flat @ n_agreed_observed
-    expected = ((flat @ rows @ weight) * (flat @ columns)).sum(axis=-1)
-    return sums[..., 0], sums[..., 1], sums[..., 2], expected
+    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    return (
+        rows.sum(axis=-1),
+        np.trace(tables, axis1=-2, axis2=-1),
+        np.tensordot(tables, weight),
+        ((rows @ weight) * columns).sum(axis=-1),
+    )
 
 
 def _dense(ratings: Ratings, x: Floats, weights: Weights) -> PairSums:
     raters = len(ratings.raters)
     a, b = (index.astype(np.int32) for index in np.triu_indices(raters, 1))
-    tables = pair_tables(ratings).reshape(a.size, x.size * x.size)
-    shared = tables.any(axis=1)
+    tables = pair_tables(ratings)
+    shared = tables.any(axis=(1, 2))
     n, agreed, observed, expected = sums_of_tables(tables[shared].astype(np.float64), x, weights)
     return PairSums(a[shared], b[shared], n.astype(np.int64), agreed.astype(np.int64), observed, expected)
 
@@ -121,7 +121,13 @@ def _sparse(ratings: Ratings, x: Floats, weights: Weights) -> PairSums:
         column_blocks.append(_summed(key * labels + column, np.ones(key.size)))
     keys, n, agreed, observed = _summed(*_joined(pair_blocks, 4))
     expected = _sparse_expected(
-        keys, n, _summed(*_joined(row_blocks, 2)), _summed(*_joined(column_blocks, 2)), x, weights, labels
+        keys,
+        n,
+        _summed(*_joined(row_blocks, 2)),
+        _summed(*_joined(column_blocks, 2)),
+        x=x,
+        weights=weights,
+        labels=labels,
     )
     a, b = np.divmod(keys, raters)
     return PairSums(
@@ -155,6 +161,7 @@ def _sparse_expected(
     n: Floats,
     rows: tuple[np.ndarray, ...],
     columns: tuple[np.ndarray, ...],
+    *,
     x: Floats,
     weights: Weights,
     labels: int,

@@ -1,4 +1,4 @@
-"""Individual raters: the confusion of any two, and each one's agreement with the rest."""
+"""Individual raters: each one's agreement with the rest."""
 
 from __future__ import annotations
 
@@ -15,52 +15,6 @@ from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 NO_REST = "nobody else rated this rater's units"
 NO_CHANCE = "this rater and the rest always gave the same label"
-
-
-@dataclass(frozen=True, eq=False)
-class Confusion:
-    """How often ``a`` gave the row's label where ``b`` gave the column's: ``counts`` of shape (L, L) over ``n`` units."""
-
-    a: str
-    b: str
-    labels: tuple[str, ...]
-    counts: Ints
-
-    @property
-    def n(self) -> int:
-        return int(self.counts.sum())
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "a": self.a,
-            "b": self.b,
-            "labels": list(self.labels),
-            "counts": self.counts.tolist(),
-            "n": self.n,
-        }
-
-
-def confusion(ratings: Ratings, a: str, b: str) -> Confusion:
-    """Count the labels of two raters over the units that both rated.
-
-    Shape (L, L), rows are a's labels, columns b's, both in the table's order of labels; all 0 where they share no
-    unit. ``ValueError`` names a rater who is not in the table.
-
-    >>> rows = [("a", "u", "yes"), ("b", "u", "no"), ("a", "v", "yes"), ("b", "v", "yes")]
-    >>> confusion(Ratings.from_rows(rows), "a", "b").counts.tolist()
-    [[0, 0], [1, 1]]
-    """
-    for name, rater in (("a", a), ("b", b)):
-        if rater not in ratings.raters:
-            raise ValueError(f"{name}: {rater!r} is not a rater of the table")
-    labels = len(ratings.labels)
-    of_a, of_b = (np.full(len(ratings.units), -1, dtype=np.int64) for _ in "ab")
-    for codes, rater in ((of_a, a), (of_b, b)):
-        rows = ratings.rater == ratings.raters.index(rater)
-        codes[ratings.unit[rows]] = ratings.value[rows]
-    both = (of_a >= 0) & (of_b >= 0)
-    counts = np.bincount(of_a[both] * labels + of_b[both], minlength=labels * labels)
-    return Confusion(a, b, ratings.labels, counts.reshape(labels, labels))
 
 
 #: Ratings looked at together in ``_chance``.
@@ -133,7 +87,9 @@ def agreement_with_rest(ratings: Ratings, *, rest: Literal["all", "people"] = "a
     same = np.bincount(rater, weights=weight * (count_at(counts, unit, value) - own), minlength=raters)
     with np.errstate(invalid="ignore", divide="ignore"):
         agreement = same / n
-        expected = _chance(counts, unit, rater, value, own, weight, raters, labels) / (n * n)
+        expected = _chance(counts, unit, rater, value, own=own, weight=weight, shape=(raters, labels)) / (
+            n * n
+        )
         kappa = np.where(1 - expected > 1e-12, (agreement - expected) / (1 - expected), np.nan)
     return RestAgreement(ratings.raters, n, agreement, kappa)
 
@@ -155,14 +111,14 @@ def count_at(counts: UnitCounts, unit: Any, label: Any) -> Ints:
 
 
 def _chance(
-    counts: UnitCounts, unit: Any, rater: Any, value: Any, own: Any, weight: Floats, raters: int, labels: int
+    counts: UnitCounts, unit: Any, rater: Any, value: Any, *, own: Any, weight: Floats, shape: tuple[int, int]
 ) -> Floats:
     """Shape (R,): ``sum_k (units to which the rater gave k) * (sum over units of s_uk)``.
 
     Taken a block of neighbouring units at a time: a rater's units lie all over a long table, and looking each of them up
     from far away would make ten times the ratings take sixteen times as long.
     """
-    shape = (raters, labels)
+    raters, labels = shape
     given, rest = sparse.csr_array(shape), sparse.csr_array(shape)
     for start in range(0, unit.size, _BLOCK):
         rows = slice(start, start + _BLOCK)

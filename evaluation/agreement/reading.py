@@ -19,15 +19,17 @@ from annotator.core.labels import (
     remarks,
     write_number,
 )
+from annotator.core.tables.columns import Cells, some_names
+from annotator.core.tables.faults import FaultLog
 from annotator.hit_types.base import Level
 from evaluation.agreement.reading_columns import (
+    SHOWN,
     CodedColumn,
     coded_column,
     file_cells,
     joined_columns,
     sorted_codes,
 )
-from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings, some_names
 from evaluation.core.free_memory import return_free_memory
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 
@@ -99,7 +101,7 @@ def read_ratings(
     """Read a file with one row per rating. ``rater``, ``unit`` and ``value`` name its columns; others are ignored.
 
     It can be CSV with commas, semicolons or tabs, JSON lines, Parquet or an Excel workbook, gzipped or in UTF-16: every
-    format that ``annotator.core.plain_file`` lists. A file with any other extension is read as CSV.
+    format that ``annotator.core.tables.plain_file`` lists. A file with any other extension is read as CSV.
 
     ``cluster`` names the column of the instance (explanation, document) that a unit belongs to; intervals resample
     instances. It must be the same on all rows of a unit.
@@ -113,25 +115,25 @@ def read_ratings(
     label. ``spelling`` says which labels mean missing, which are read as others, and whether case matters; the result's
     notes list labels that look like two spellings of one. ``name`` is what error messages call the file.
 
-    Raises :class:`UnreadableRatings` if the file is not UTF-8 or not CSV, is empty, has NUL bytes or rows of unequal
+    Raises :class:`FileRefused` if the file is not UTF-8 or not CSV, is empty, has NUL bytes or rows of unequal
     length, lacks a column or has it twice; if a rater or unit is blank, a rater has rated a unit twice, or a label is
     not in ``order`` or not a number that the level allows; or if a simulator is not among the raters.
     """
     shown = name or (str(source) if isinstance(source, str | Path) else "the file")
-    data = Path(source).read_bytes() if isinstance(source, str | Path) else source.read()
+    log = FaultLog(shown, kept=SHOWN)
     unit_columns = (unit,) if isinstance(unit, str) else tuple(unit)
-    rows = _read_rows(data, shown, _Wanted(rater, unit_columns, value, cluster, gold, tuple(extra)), spelling)
-    del data
-    faults = ReadFaults(shown)
-    _refuse_doubles(rows, faults, " + ".join(unit_columns))
-    clusters = _clusters(rows, faults, cluster)
-    labels, code = _labels(rows, level, [clean_label(label) for label in order], value, spelling, faults)
-    faults.refuse()
+    wanted = _Wanted(rater, unit_columns, value, cluster, gold, tuple(extra))
+    rows = _read_rows(source, wanted, spelling, log)
+    _refuse_doubles(rows, log, " + ".join(unit_columns))
+    clusters = _clusters(rows, log, cluster)
+    labels, code = _labels(rows, level, [clean_label(label) for label in order], value, spelling, log)
+    log.check()
     simulators = frozenset(map(clean_label, simulators))
     strange = sorted(simulators - set(rows.raters))
     if strange:
-        raise UnreadableRatings(
-            f"{shown}, column {rater!r}: no rater is called {strange[0]!r}; the raters are {some_names(sorted(rows.raters))}"
+        log.refuse(
+            f"no rater is called {strange[0]!r}; the raters are {some_names(sorted(rows.raters))}",
+            field=rater,
         )
     rated = rows.value >= 0
     raters, rater_code = sorted_codes(rows.raters)
@@ -155,8 +157,8 @@ def read_ratings(
         rater_code[rows.rater[~rated]].astype(np.int64),
         unit_code[rows.unit[~rated]].astype(np.int64),
     )
-    correct = None if rows.gold is None else _gold(rows, rows.gold, code, unit_code, gold, faults)
-    faults.refuse()
+    correct = None if rows.gold is None else _gold(rows, rows.gold, code, unit_code, gold, log)
+    log.check()
     blank = int((~rated).sum())
     notes = (*_notes(table, value, correct), *(_strange_gold(table, gold, correct, order)))
     del rows, rated
@@ -164,19 +166,19 @@ def read_ratings(
     return ReadRatings(table, blank, notes, kept, unanswered, correct)
 
 
-def _gold(
-    rows: _Rows, correct: Codes, code: Codes, unit_code: Codes, column: str, faults: ReadFaults
-) -> Codes:
+def _gold(rows: _Rows, correct: Codes, code: Codes, unit_code: Codes, column: str, log: FaultLog) -> Codes:
     """Each unit's correct label, shape (units,) in sorted order; a unit with two is a fault."""
     found = np.full(len(rows.units), -1, dtype=np.int32)
     given = np.flatnonzero(correct >= 0)
     found[rows.unit[given[::-1]]] = correct[given[::-1]]  # the first row's stays
     for row in given[found[rows.unit[given]] != correct[given]].tolist():
         own = rows.values[found[rows.unit[row]]]
-        message = (
-            f"{rows.values[correct[row]]!r}; {rows.units[rows.unit[row]]!r} has {own!r} in an earlier line"
+        log.add(
+            f"{rows.units[rows.unit[row]]!r} has {own!r} in an earlier line",
+            line=int(rows.line[row]),
+            field=column,
+            value=rows.values[correct[row]],
         )
-        faults.add(int(rows.line[row]), column, message)
     in_order = np.full(len(rows.units), -1, dtype=np.int32)
     in_order[unit_code] = np.where(found >= 0, code[np.maximum(found, 0)], -1)
     return in_order
@@ -195,18 +197,14 @@ class _Wanted:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every column once."""
+        """The columns; further ones that have another meaning too only once."""
         own = (self.rater, *self.unit, self.value, *filter(None, (self.cluster, self.gold)))
-        if len(set(own)) < len(own):
-            raise UnreadableRatings(
-                f"rater, unit, value and cluster must be different columns, got {', '.join(own)}"
-            )
-        return tuple(dict.fromkeys((*own, *self.extra)))
+        return (*own, *(name for name in dict.fromkeys(self.extra) if name not in own))
 
 
-def _read_rows(data: bytes, source: str, asked: _Wanted, spelling: Spelling) -> _Rows:
-    faults, wanted = ReadFaults(source), asked.names
-    cells, lines = file_cells(data, source, wanted, faults)
+def _read_rows(source: str | Path | BinaryIO, asked: _Wanted, spelling: Spelling, log: FaultLog) -> _Rows:
+    wanted = asked.names
+    cells, lines = file_cells(source, wanted, log)
     of = dict(zip(wanted, cells, strict=True))
     texts = {
         name: coded_column(*of[name], clean_label) for name in wanted if name not in (asked.value, asked.gold)
@@ -214,12 +212,12 @@ def _read_rows(data: bytes, source: str, asked: _Wanted, spelling: Spelling) -> 
     required = [(asked.rater, "rater"), *((name, "unit") for name in asked.unit)]
     for name, what in [*required, *([(asked.cluster, "cluster")] if asked.cluster else [])]:
         for line in lines[texts[name].codes < 0].tolist():
-            faults.add(line, name, f"blank; expected a {what}")
-    faults.refuse()
-    raters, units = texts[asked.rater], joined_columns([texts[name] for name in asked.unit])
+            log.add(f"blank; expected a {what}", line=line, field=name)
+    log.check()
+    raters, units = texts[asked.rater], joined_columns([texts[name] for name in asked.unit], log)
     values, correct = _values_and_gold(of[asked.value], of.get(asked.gold), spelling)
     if not lines.size:
-        raise UnreadableRatings(f"{source} has a header and no rows; expected one row per rating")
+        log.refuse("has a header and no rows; expected one row per rating")
     rows = _Rows(raters.names, units.names, values.names, raters.codes, units.codes, values.codes, lines)
     if asked.cluster:
         rows = replace(rows, clusters=texts[asked.cluster].names, cluster=texts[asked.cluster].codes)
@@ -239,22 +237,27 @@ def _values_and_gold(
     return CodedColumn(both.names, both.codes[:rows]), both.codes[rows:]
 
 
-def _clusters(rows: _Rows, faults: ReadFaults, column: str) -> Codes | None:
-    """Each unit's cluster, shape (units,), in the order of the file; a unit in two clusters is a fault."""
+def _clusters(rows: _Rows, log: FaultLog, column: str) -> Codes | None:
+    """Each unit's cluster, shape (units,), numbered by name, so that a resample doesn't depend on the order of the file; a
+    unit in two clusters is a fault."""
     if rows.cluster is None:
         return None
     _, first = np.unique(rows.unit, return_index=True)
     own = rows.cluster[first]
     for row in np.flatnonzero(own[rows.unit] != rows.cluster).tolist():
         unit, before = rows.units[rows.unit[row]], int(rows.line[first[rows.unit[row]]])
-        faults.add(
-            int(rows.line[row]), column,
-            f"{rows.clusters[rows.cluster[row]]!r}; {unit!r} belongs to {rows.clusters[own[rows.unit[row]]]!r} in line {before}",
-        )  # fmt: skip
-    return own
+        log.add(
+            f"{unit!r} belongs to {rows.clusters[own[rows.unit[row]]]!r} in line {before}",
+            line=int(rows.line[row]),
+            field=column,
+            value=rows.clusters[rows.cluster[row]],
+        )
+    rank = np.empty(len(rows.clusters), dtype=np.int32)
+    rank[sorted(range(len(rows.clusters)), key=rows.clusters.__getitem__)] = np.arange(len(rows.clusters))
+    return rank[own]
 
 
-def _refuse_doubles(rows: _Rows, faults: ReadFaults, unit: str) -> None:
+def _refuse_doubles(rows: _Rows, log: FaultLog, unit: str) -> None:
     """Add a fault for every repeated rating of a unit by one rater, with the line of the first."""
     rated = np.flatnonzero(rows.value >= 0)
     key = rows.unit[rated].astype(np.int64) * len(rows.raters) + rows.rater[rated]
@@ -268,41 +271,41 @@ def _refuse_doubles(rows: _Rows, faults: ReadFaults, unit: str) -> None:
         row, pair = int(rated[index]), int(key[index])
         if pair in first:
             who, what = rows.raters[rows.rater[row]], rows.units[rows.unit[row]]
-            faults.add(
-                int(rows.line[row]), unit, f"{who!r} has rated {what!r} twice, first in line {first[pair]}"
+            log.add(
+                f"{who!r} has rated {what!r} twice, first in line {first[pair]}",
+                line=int(rows.line[row]),
+                field=unit,
             )
         else:
             first[pair] = int(rows.line[row])
 
 
 def _labels(
-    rows: _Rows, level: Level, order: Sequence[str], column: str, spelling: Spelling, faults: ReadFaults
+    rows: _Rows, level: Level, order: Sequence[str], column: str, spelling: Spelling, log: FaultLog
 ) -> tuple[tuple[str, ...], Codes]:
     """The labels in order, and the code of each value that occurs."""
     if order and level in ("interval", "ratio"):
-        raise UnreadableRatings(f"order: not needed at {level} level, whose labels are numbers")
+        log.refuse(f"order: not needed at {level} level, whose labels are numbers")
     if len(set(order)) < len(order):
-        raise UnreadableRatings(f"order: a label occurs twice in {', '.join(order)}")
+        log.refuse(f"order: a label occurs twice in {', '.join(order)}")
     given = np.bincount(rows.value[rows.value >= 0], minlength=len(rows.values)).tolist()
     if order or level == "nominal":
         one_name = spelling.one_name(dict(zip(rows.values, given, strict=True)), declared=order)
         values = [one_name.get(label, label) for label in rows.values]
         names = tuple(order) or tuple(sorted(set(values)))
-        return names, _known(rows, values, names, column, faults)
-    numbers = _numbers(rows, level, column, faults)
+        return names, _known(rows, values, names, column, log)
+    numbers = _numbers(rows, level, column, log)
     distinct = sorted(set(numbers.tolist()))
     place = {number: index for index, number in enumerate(distinct)}
     code = np.array([place[number] for number in numbers.tolist()], dtype=np.int32)
     return tuple(map(write_number, distinct)), code
 
 
-def _known(
-    rows: _Rows, values: Sequence[str], labels: Sequence[str], column: str, faults: ReadFaults
-) -> Codes:
+def _known(rows: _Rows, values: Sequence[str], labels: Sequence[str], column: str, log: FaultLog) -> Codes:
     place = {label: index for index, label in enumerate(labels)}
     code = np.array([place.get(label, -1) for label in values], dtype=np.int32)
     expected = f"one of the order's labels, {some_names(labels)}; --recode OLD=NEW reads one label as another"
-    _fault_values(rows, code < 0, lambda _: expected, column, faults)
+    _fault_values(rows, code < 0, lambda _: expected, column, log)
     return np.maximum(code, 0)
 
 
@@ -326,17 +329,18 @@ def _strange_gold(ratings: Ratings, column: str, gold: Codes | None, order: Sequ
     return (gold_note(column, [ratings.labels[code] for code in only]),) if only else ()
 
 
-def _numbers(rows: _Rows, level: Level, column: str, faults: ReadFaults) -> Floats:
+def _numbers(rows: _Rows, level: Level, column: str, log: FaultLog) -> Floats:
     numbers: Floats = np.array([label_number(text) for text in rows.values], dtype=np.float64)
     bad = ~np.isfinite(numbers) | ((numbers < 0) if level == "ratio" else False)
     given = np.unique(rows.value[rows.value >= 0])
     if level == "ordinal" and bad[given].any():
-        raise UnreadableRatings(
-            f"{faults.source}, column {column!r}: ordinal labels that are not numbers need their order, "
-            f"from low to high: {some_names(sorted(rows.values[code] for code in given.tolist()))}"
+        log.refuse(
+            "ordinal labels that are not numbers need their order, from low to high: "
+            f"{some_names(sorted(rows.values[code] for code in given.tolist()))}",
+            field=column,
         )
     least = ", 0 or more" if level == "ratio" else ""
-    _fault_values(rows, bad, lambda text: number_problem(text, least=least), column, faults)
+    _fault_values(rows, bad, lambda text: number_problem(text, least=least), column, log)
     return np.where(bad, 0.0, numbers)
 
 
@@ -345,7 +349,7 @@ def _fault_values(
     bad: npt.NDArray[np.bool_],
     expected: Callable[[str], str],
     column: str,
-    faults: ReadFaults,
+    log: FaultLog,
 ) -> None:
     """A fault for each label, and each correct one, that is ``bad``."""
     if not bad.any():
@@ -355,4 +359,4 @@ def _fault_values(
             continue
         for row in np.flatnonzero((codes >= 0) & bad[np.maximum(codes, 0)]).tolist():
             text = rows.values[codes[row]]
-            faults.add(int(rows.line[row]), name, f"{text!r}; expected {expected(text)}")
+            log.add(f"expected {expected(text)}", line=int(rows.line[row]), field=name, value=text)

@@ -3,65 +3,44 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from annotator.core.csv_cells import cell_restored
-from annotator.core.plain_file import FORMATS, UnreadableFile, plain_file
-from evaluation.agreement.reading_csv import csv_cells
-from evaluation.agreement.reading_faults import Cells, ReadFaults, UnreadableRatings
-from evaluation.agreement.reading_formats import json_cells, parquet_cells
+from annotator.core.tables.columns import Cells, columns_read
+from annotator.core.tables.faults import FaultLog
+from annotator.core.tables.plain_file import FORMATS, Limits
+from evaluation.core.free_memory import return_free_memory
 from evaluation.core.ratings_table import Codes
 
-#: The largest compressed file, in bytes when unpacked.
-MOST_BYTES = 4_000_000_000
-_CONTENT = re.compile(rb"[^\xef\xbb\xbf \t\r\n]")
+#: The person who runs the command chose the file, so only its size is limited.
+LIMITS = Limits(size=4_000_000_000, rows=1_000_000_000, columns=100_000)
+#: Faults of a file of ratings that are listed; more are only counted.
+SHOWN = 20
 #: Between the cells of a unit that several columns name.
 JOINT = " · "
 
 
 def file_cells(
-    data: bytes, source: str, wanted: tuple[str, ...], faults: ReadFaults
+    source: str | Path | IO[bytes], wanted: tuple[str, ...], log: FaultLog
 ) -> tuple[list[Cells], Codes]:
-    """The wanted columns of a file of any format, and each row's line."""
-    if not _CONTENT.search(data):
-        raise UnreadableRatings(f"{source} is empty: expected a header and one row per rating")
-    named = source if Path(source.removesuffix(".gz")).suffix.lower() in FORMATS else "ratings.csv"
-    try:
-        plain = plain_file(io.BytesIO(data), name=named, most_bytes=MOST_BYTES)
-    except UnreadableFile as error:
-        raise UnreadableRatings(f"{source} {error}") from None
-    if plain.kind == "parquet":
-        cells, lines = parquet_cells(plain.file, wanted, source)
-    else:
-        data = plain.file.read()
-        _refuse_broken_text(data, source)
-        if plain.kind == "jsonl":
-            cells, lines = json_cells(data, wanted, source)
-        else:
-            cells, lines = csv_cells(data, plain.delimiter, wanted, faults)
-            cells = [([cell_restored(cell) for cell in names], codes) for names, codes in cells]
-    return cells, lines
+    """The wanted columns of a file of any format, and each row's line; raises ``FileRefused``.
 
-
-def _refuse_broken_text(data: bytes, source: str) -> None:
-    nul = data.find(b"\0")
-    if nul >= 0:
-        line = data.count(b"\n", 0, nul) + 1
-        raise UnreadableRatings(f"{source}, line {line}: contains a NUL byte; expected text")
-    try:
-        if not data.isascii():
-            data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        at = error.start - data.rfind(b"\n", 0, error.start)
-        raise UnreadableRatings(
-            f"{source}, line {line}, byte {at}: not UTF-8 (0x{data[error.start]:02x}); save the file as UTF-8"
-        ) from None
+    A file with an unknown extension is read as CSV. Cells are as they were before an export made them safe for spreadsheets.
+    """
+    if len(set(wanted)) < len(wanted):
+        log.refuse(f"each column can have one meaning only, got {', '.join(wanted)}")
+    name = log.file if Path(log.file.removesuffix(".gz")).suffix.lower() in FORMATS else "ratings.csv"
+    data = Path(source).read_bytes() if isinstance(source, str | Path) else source.read()
+    with io.BytesIO(data) as file:
+        del data
+        cells, lines = columns_read(file, name=name, wanted=wanted, log=log, limits=LIMITS)
+    return_free_memory()
+    return [([cell_restored(cell) for cell in names], codes) for names, codes in cells], lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +58,7 @@ def coded_column(cells: Sequence[str], codes: Codes, read: Callable[[str], str])
     return CodedColumn(list(names), np.array(code, dtype=np.int32)[codes])
 
 
-def joined_columns(columns: list[CodedColumn]) -> CodedColumn:
+def joined_columns(columns: list[CodedColumn], log: FaultLog) -> CodedColumn:
     """Several columns as one, their cells joined."""
     first, *others = columns
     names, codes = first.names, first.codes
@@ -91,7 +70,7 @@ def joined_columns(columns: list[CodedColumn]) -> CodedColumn:
         names = [f"{names[a]}{JOINT}{other.names[b]}" for a, b in zip(left, right, strict=True)]
         codes = codes.astype(np.int32)
     if len(set(names)) < len(names):
-        raise UnreadableRatings(f"unit: two units are called the same; {JOINT!r} must not be inside a cell")
+        log.refuse(f"unit: two units are called the same; {JOINT!r} must not be inside a cell")
     return CodedColumn(list(names), codes)
 
 

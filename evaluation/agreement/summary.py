@@ -13,6 +13,7 @@ from evaluation.agreement.alternative import DEFAULT_EPSILON, AlternativeTest, a
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES
 from evaluation.agreement.cohen import DEFAULT_MIN_OVERLAP
 from evaluation.agreement.count_agreement import CountAgreement, count_agreement
+from evaluation.agreement.descriptive import label_near
 from evaluation.agreement.kappa_agreement import KappaAgreement, kappa_agreement, unit_word
 from evaluation.agreement.pairs import Weights
 from evaluation.agreement.percent import prevalences
@@ -90,8 +91,13 @@ class AgreementSummary:
         found = {k: v for k, v in self.everyone.to_dict().items() if k != "raters"}
         labels = {label: none_if_nan(share) for label, share in self.labels.items()}
         result = {"units": self.units, "level": self.level, "labels": labels, **found}
-        result |= {"left_out": dict(self.left_out)}
+        result |= self._median_label() | {"left_out": dict(self.left_out)}
         return result | ({"aggregate": self.aggregate.to_dict()} if self.aggregate else {})
+
+    def _median_label(self) -> dict[str, Any]:
+        """The label that the median rank stands for, where labels have an order but no numbers."""
+        rank = self.everyone.further.get("median_rank")
+        return {} if rank is None else {"median_label": label_near(list(self.labels), rank.value) or None}
 
     def to_dict(self, *, pairs: bool = True) -> dict[str, Any]:
         """As JSON: every statistic ``{"value", "low", "high", "n", "reason", ...}``, null where undefined."""
@@ -121,6 +127,11 @@ class AgreementSummary:
             "without_labels": list(self.without_labels),
             "left_out": dict(self.left_out),
         }
+        for weights, found in self.kappa.items():
+            if weights != "nominal":
+                result[f"human_human_{weights}"] = found.group("people")
+                result[f"human_simulator_{weights}"] = {name: found.group(name) for name in self.simulators}
+        result |= self._median_label()
         if self.people is not None:
             result["people"] = self.people.to_dict()
         if self.aggregate is not None:
@@ -185,7 +196,10 @@ def summarize(
         },
         raters=agreement_with_rest(dropped, rest="people" if simulators else "all"),
         simulators=simulators,
-        alternative=tuple(alternative_annotator_test(dropped, name, epsilon=epsilon) for name in simulators),
+        alternative=tuple(
+            alternative_annotator_test(dropped, name, epsilon=epsilon, rng=rng, replicates=replicates)
+            for name in simulators
+        ),
         aggregate=_aggregate(dropped, chosen),
         without_labels=tuple(without_labels),
         drawn=unit_word(dropped),
@@ -205,7 +219,11 @@ def _without_names(found: AgreementSummary) -> AgreementSummary:
         people=found.people and _without_rater_effects(found.people),
         kappa={
             w: replace(
-                one, mean=dict.fromkeys(one.mean, unknown), weighted_mean=dict.fromkeys(one.mean, unknown)
+                one,
+                mean=dict.fromkeys(one.mean, unknown),
+                weighted_mean=dict.fromkeys(one.mean, unknown),
+                corrected={},
+                weighted_corrected={},
             )
             for w, one in found.kappa.items()
         },

@@ -9,16 +9,18 @@ from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from annotator.core.known_keys import KnownKeysSerializer
 
-class RetrySerializer(serializers.Serializer):
-    """Which failed calls to send again; all if ``calls`` is left out."""
+
+class RetrySerializer(KnownKeysSerializer):
+    """Which failed calls to send again or to give up; all if ``calls`` is left out."""
 
     calls = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, max_length=10_000
     )
 
 
-class SameDeploymentSerializer(serializers.Serializer):
+class SameDeploymentSerializer(KnownKeysSerializer):
     """Where the endpoints are that have moved. If it isn't so, or is left out, a 409 says where they are."""
 
     deployments = serializers.ListField(
@@ -27,7 +29,7 @@ class SameDeploymentSerializer(serializers.Serializer):
 
 
 class ActionSerializer(serializers.Serializer):
-    """``calls`` for ``retry``, ``deployments`` for ``same-deployment``, nothing for the others."""
+    """``calls`` for ``retry``, ``give-up`` and ``continue-without``, ``deployments`` for ``same-deployment``, nothing for the others."""
 
     calls = serializers.ListField(child=serializers.IntegerField(), required=False)
     deployments = serializers.ListField(child=serializers.CharField(), required=False)
@@ -36,6 +38,8 @@ class ActionSerializer(serializers.Serializer):
 #: Action -> what its body contains.
 BODIES: Mapping[str, type[serializers.Serializer]] = {
     "retry": RetrySerializer,
+    "give-up": RetrySerializer,
+    "continue-without": RetrySerializer,
     "same-deployment": SameDeploymentSerializer,
 }
 

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.core.known_keys import KnownKeysSerializer
 from annotator.models import Membership
 from evaluation.api.actions import ActionSerializer, act
 from evaluation.models import FineTuning, Pipeline
@@ -86,7 +87,7 @@ class PipelineSerializer(serializers.ModelSerializer):
         return TuningShownSerializer(tunings_shown(pipeline), many=True).data
 
 
-class PipelineBudgetSerializer(serializers.Serializer):
+class PipelineBudgetSerializer(KnownKeysSerializer):
     """What all runs of a pipeline may cost together; null removes the limit."""
 
     budget = serializers.DecimalField(allow_null=True, max_digits=12, decimal_places=6, min_value=0)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.exceptions import ValidationError
+from django.db.models import Case, When
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -11,14 +14,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.core.downloads import download_send
+from annotator.core.known_keys import KnownKeysSerializer
 from annotator.models import Membership
-from evaluation.models import Release
+from annotator.selectors.user import sees_people, user_of
+from evaluation.api.reports import HIDDEN
+from evaluation.models import Release, ReleaseText
 from evaluation.selectors.release import release_get_for, releases_of
 from evaluation.selectors.report import report_get_for
-from evaluation.services.release import release_create, release_delete, release_download
+from evaluation.services.erasure import erased_notice
+from evaluation.services.release import (
+    release_create,
+    release_decide,
+    release_delete,
+    release_download,
+)
+from evaluation.services.signing_key import public_key_of
 
 
-class NewReleaseSerializer(serializers.Serializer):
+class NewReleaseSerializer(KnownKeysSerializer):
     """What the data card says, and which attributes of raters are released."""
 
     title = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
@@ -31,12 +45,20 @@ class NewReleaseSerializer(serializers.Serializer):
         default=list,
         help_text="Names of raters' attributes, such as age. None by default.",
     )
+    free_text = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Release answers in words and reasons of exclusions. Each text then needs a decision before the archive is made.",
+    )
 
 
 class ReleaseSerializer(serializers.ModelSerializer):
     """A release and what was found when it was built."""
 
-    notices = serializers.ListField(child=serializers.CharField(), read_only=True)
+    notices = serializers.SerializerMethodField()
+    signing_key = serializers.SerializerMethodField(
+        help_text="The lab's public key, which verifies the signature."
+    )
 
     class Meta:
         model = Release
@@ -48,6 +70,7 @@ class ReleaseSerializer(serializers.ModelSerializer):
             "licence",
             "citation",
             "attributes",
+            "free_text",
             "state",
             "progress",
             "error",
@@ -55,11 +78,32 @@ class ReleaseSerializer(serializers.ModelSerializer):
             "notices",
             "bytes",
             "sha256",
+            "signing_key",
             "created_at",
             "started_at",
             "finished_at",
         )
         read_only_fields = fields
+
+    def to_representation(self, instance: Release) -> dict[str, Any]:
+        """What differs names raters, and so may an error: a token that may not read participants' data gets neither."""
+        found = dict(super().to_representation(instance))
+        if not self.context.get("people", False):
+            found["error"] = HIDDEN if found["error"] else ""
+            found["findings"] = {n: v for n, v in found["findings"].items() if n != "differences"}
+        return found
+
+    def get_signing_key(self, release: Release) -> str:
+        return public_key_of(release.report.study.workspace)
+
+    def get_notices(self, release: Release) -> list[str]:
+        """What to think about before publishing."""
+        erased = erased_notice(release)
+        return [*([erased] if erased else []), *release.notices]
+
+
+def _shown(request: Request) -> dict[str, bool]:
+    return {"people": sees_people(request)}
 
 
 class ReportReleases(APIView):
@@ -69,7 +113,9 @@ class ReportReleases(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """The releases of a report, newest first (at most 100)."""
         found = report_get_for(user=request.user, pk=pk)
-        return Response(ReleaseSerializer(releases_of(report=found)[:100], many=True).data)
+        return Response(
+            ReleaseSerializer(releases_of(report=found)[:100], many=True, context=_shown(request)).data
+        )
 
     @extend_schema(
         request=NewReleaseSerializer, responses={202: ReleaseSerializer}, operation_id="releases_create"
@@ -83,7 +129,9 @@ class ReportReleases(APIView):
             release = release_create(report=found, user=request.user, **new.validated_data)  # type: ignore[arg-type]
         except ValidationError as error:
             raise serializers.ValidationError(serializers.as_serializer_error(error)) from None
-        return Response(ReleaseSerializer(release).data, status=status.HTTP_202_ACCEPTED)
+        return Response(
+            ReleaseSerializer(release, context=_shown(request)).data, status=status.HTTP_202_ACCEPTED
+        )
 
 
 class ReleaseDetail(APIView):
@@ -92,7 +140,9 @@ class ReleaseDetail(APIView):
     @extend_schema(responses=ReleaseSerializer, operation_id="releases_read")
     def get(self, request: Request, pk: int) -> Response:
         """The state of the release."""
-        return Response(ReleaseSerializer(release_get_for(user=request.user, pk=pk)).data)
+        return Response(
+            ReleaseSerializer(release_get_for(user=request.user, pk=pk), context=_shown(request)).data
+        )
 
     @extend_schema(responses={204: None}, operation_id="releases_delete")
     def delete(self, request: Request, pk: int) -> Response:
@@ -101,10 +151,62 @@ class ReleaseDetail(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+class ReleaseTextSerializer(serializers.ModelSerializer):
+    """A free text that the release would contain, after screening."""
+
+    class Meta:
+        model = ReleaseText
+        fields = ("id", "place", "text", "uses", "decision", "decided_at")
+        read_only_fields = fields
+
+
+class DecisionsSerializer(KnownKeysSerializer):
+    """Decisions by the id of each text: approved or removed."""
+
+    decisions = serializers.DictField(child=serializers.ChoiceField(["approved", "removed"]))
+
+    def validate_decisions(self, value: dict[str, str]) -> dict[int, str]:
+        if strange := [pk for pk in value if not (pk.isascii() and pk.isdecimal() and len(pk) < 19)]:
+            raise serializers.ValidationError(f"{strange[0][:50]!a} is no id of a text")
+        return {int(pk): decision for pk, decision in value.items()}
+
+
+class ReleaseTexts(APIView):
+    """The free texts of a release, and the decisions on them."""
+
+    read_scope = "may_see_people"
+
+    @extend_schema(responses=ReleaseTextSerializer(many=True), operation_id="releases_texts")
+    def get(self, request: Request, pk: int) -> Response:
+        """All texts that need a decision, undecided ones first (at most 1,000)."""
+        found = release_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
+        texts = found.texts.order_by(Case(When(decision="pending", then=0), default=1), "pk")[:1_000]
+        return Response(ReleaseTextSerializer(texts, many=True).data)
+
+    @extend_schema(
+        request=DecisionsSerializer, responses={202: ReleaseSerializer}, operation_id="releases_decide"
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Approve or remove texts. Once each text has a decision, the archive is made."""
+        found = release_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
+        sent = DecisionsSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        try:
+            release_decide(release=found, decisions=sent.validated_data["decisions"], by=user_of(request))
+        except ValidationError as error:
+            raise serializers.ValidationError(serializers.as_serializer_error(error)) from None
+        found.refresh_from_db()
+        return Response(
+            ReleaseSerializer(found, context=_shown(request)).data, status=status.HTTP_202_ACCEPTED
+        )
+
+
 class ReleaseDownload(APIView):
-    """The archive of a release."""
+    """The archive of a release: anonymised, but with raters' answers."""
+
+    read_scope = "may_see_people"
 
     @extend_schema(responses={200: OpenApiTypes.BINARY}, operation_id="releases_download")
     def get(self, request: Request, pk: int) -> FileResponse:
         """The release as a ZIP archive; 404 until it is done."""
-        return release_download(release_get_for(user=request.user, pk=pk))
+        return download_send(release_download(release_get_for(user=request.user, pk=pk)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponseBase
@@ -15,6 +16,7 @@ from rest_framework.views import APIView
 
 from annotator.models import Membership
 from annotator.selectors.study import study_get_for
+from annotator.selectors.user import sees_people
 from evaluation.models import Report
 from evaluation.reports.choices import Choices, ChoicesError, ChoiceSpec, specs
 from evaluation.reports.exports import FORMATS
@@ -52,9 +54,22 @@ def choice_field(spec: ChoiceSpec) -> serializers.Field:
     return serializers.CharField(**common)
 
 
+#: In place of what may contain participants' names, for a token without that scope.
+HIDDEN = "Hidden: this token may not read participants' data."
+
+
+def _without_people(name: str, value: Any) -> Any:
+    """A choice without the name of a rater or a value of a rater's attribute."""
+    if name == "rule" and str(value).startswith("single:"):
+        return "single:"
+    return HIDDEN if name == "only" and "rater:" in str(value) else value
+
+
 class ReportSerializer(serializers.ModelSerializer):
     """A report without its content."""
 
+    choices = serializers.SerializerMethodField()
+    error = serializers.SerializerMethodField()
     content_url = serializers.SerializerMethodField()
     page_url = serializers.SerializerMethodField()
 
@@ -78,6 +93,15 @@ class ReportSerializer(serializers.ModelSerializer):
         )
         read_only_fields = fields
 
+    def get_choices(self, report: Report) -> dict[str, Any]:
+        """The choices; a token that may not read participants' data isn't told which rater or which of their attributes."""
+        if self.context.get("people", False):
+            return dict(report.choices)
+        return {name: _without_people(name, value) for name, value in report.choices.items()}
+
+    def get_error(self, report: Report) -> str:
+        return report.error if not report.error or self.context.get("people", False) else HIDDEN
+
     def get_content_url(self, report: Report) -> str | None:
         if report.state != Report.State.DONE:
             return None
@@ -98,7 +122,13 @@ class StudyReports(APIView):
     def get(self, request: Request, study: str) -> Response:
         """The reports of a study, newest first (at most 200)."""
         found = study_get_for(user=request.user, pk=study)
-        return Response(ReportSerializer(reports_of(study=found, user=request.user)[:200], many=True).data)
+        return Response(
+            ReportSerializer(
+                reports_of(study=found, user=request.user)[:200],
+                many=True,
+                context={"people": sees_people(request)},
+            ).data
+        )
 
     @extend_schema(
         request=ChoicesSerializer, responses={202: ReportSerializer}, operation_id="reports_create"
@@ -120,12 +150,17 @@ class StudyReports(APIView):
             if checked.by or checked.only:
                 columns = study_attributes(studies=[found, *others])
                 faults = filter_faults(columns, by=checked.by, only=checked.only)
+                if faults and not sees_people(request):
+                    faults = dict.fromkeys(faults, HIDDEN)  # they list values of raters' attributes
                 if faults:
                     raise ChoicesError(faults)
             report = report_create(study=found, others=others, choices=raw, user=request.user)  # type: ignore[arg-type]
         except ChoicesError as error:
             raise serializers.ValidationError({k: [v] for k, v in error.errors.items()}) from None
-        return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
+        return Response(
+            ReportSerializer(report, context={"people": sees_people(request)}).data,
+            status=status.HTTP_202_ACCEPTED,
+        )
 
 
 class ColumnValueSerializer(serializers.Serializer):
@@ -151,9 +186,13 @@ class ReportColumns(APIView):
         parameters=[STUDY], responses=ReportColumnSerializer(many=True), operation_id="report_columns_list"
     )
     def get(self, request: Request, study: str) -> Response:
-        """The columns that the study's reports can group and filter by, with their most frequent values."""
+        """The columns that the study's reports can group and filter by, with their most frequent values. Those of raters have no
+        values for a token that may not read participants' data."""
         found = study_get_for(user=request.user, pk=study)
-        return Response(ReportColumnSerializer(study_attributes(studies=[found]), many=True).data)
+        columns = study_attributes(studies=[found])
+        if not sees_people(request):
+            columns = [replace(one, values=()) if one.of == "raters" else one for one in columns]
+        return Response(ReportColumnSerializer(columns, many=True).data)
 
 
 class ReportDetail(APIView):
@@ -162,7 +201,8 @@ class ReportDetail(APIView):
     @extend_schema(responses=ReportSerializer, operation_id="reports_read")
     def get(self, request: Request, pk: int) -> Response:
         """The state of the report."""
-        return Response(ReportSerializer(report_get_for(user=request.user, pk=pk)).data)
+        found = report_get_for(user=request.user, pk=pk)
+        return Response(ReportSerializer(found, context={"people": sees_people(request)}).data)
 
     @extend_schema(responses={204: None}, operation_id="reports_delete")
     def delete(self, request: Request, pk: int) -> Response:
@@ -173,7 +213,9 @@ class ReportDetail(APIView):
 
 
 class ReportContent(APIView):
-    """The content of a report."""
+    """The content of a report. Its tables name raters."""
+
+    read_scope = "may_see_people"
 
     @extend_schema(responses=OpenApiTypes.OBJECT, operation_id="reports_content")
     def get(self, request: Request, pk: int) -> Response:
@@ -186,7 +228,9 @@ class ReportContent(APIView):
 
 
 class ReportExport(APIView):
-    """A report as a file."""
+    """A report as a file. Its tables name raters."""
+
+    read_scope = "may_see_people"
 
     @extend_schema(
         parameters=[OpenApiParameter("as_format", str, OpenApiParameter.PATH, enum=list(FORMATS))],

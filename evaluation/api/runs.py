@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.core.known_keys import KnownKeysSerializer
 from annotator.models import Membership
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
@@ -21,7 +22,9 @@ from evaluation.runs.estimate import run_estimate
 from evaluation.runs.lifecycle import (
     run_budget_set,
     run_cancel,
+    run_continue_without,
     run_deployment_confirm,
+    run_give_up,
     run_pause,
     run_resume,
     run_retry_failed,
@@ -31,6 +34,7 @@ from evaluation.runs.request import sampling
 from evaluation.runs.text import clean
 from evaluation.selectors.endpoint import endpoint_named
 from evaluation.selectors.run import run_get_for, run_progress
+from evaluation.simulators.merge import simulators_merge, simulators_separate
 from evaluation.simulators.start import simulation_create
 
 #: A study's slug in the address.
@@ -42,10 +46,14 @@ ACTIONS: dict[str, Any] = {
     "cancel": run_cancel,
     "same-deployment": run_deployment_confirm,
     "retry": run_retry_failed,
+    "give-up": run_give_up,
+    "continue-without": run_continue_without,
+    "merge-simulators": simulators_merge,
+    "separate-simulators": simulators_separate,
 }
 
 
-class NewRunSerializer(serializers.Serializer):
+class NewRunSerializer(KnownKeysSerializer):
     """A simulator's run on a study; omitted values have their defaults."""
 
     endpoint = serializers.CharField(
@@ -54,6 +62,9 @@ class NewRunSerializer(serializers.Serializer):
     model = serializers.CharField(required=False, allow_blank=True, max_length=200)
     allow_own_model = serializers.BooleanField(
         default=False, help_text="Allow a model whose explanations the study is about as a simulator."
+    )
+    by_fingerprint = serializers.BooleanField(
+        default=False, help_text="Replies with another fingerprint count as another simulator's."
     )
     prompt = serializers.CharField(required=False, allow_blank=True, max_length=100_000)
     parameters = serializers.DictField(required=False)
@@ -86,6 +97,9 @@ class RunProgressSerializer(serializers.Serializer):
     cut_off = serializers.IntegerField(
         help_text="Calls whose server seems to have read only a part of the prompt."
     )
+    fingerprints = serializers.IntegerField(
+        help_text="The number of different fingerprints that the server returned."
+    )
     repeats = serializers.IntegerField()
     sent = serializers.IntegerField()
     spent = serializers.DecimalField(max_digits=14, decimal_places=8)
@@ -107,7 +121,7 @@ class RunSerializer(serializers.ModelSerializer):
         model = Run
         fields = (
             "id", "kind", "study", "endpoint", "model", "rater", "prompt_digest", "samples", "state", "reason",
-            "budget_calls", "budget_cost", "created_at", "started_at", "finished_at", "progress",
+            "budget_calls", "budget_cost", "max_failed_share", "created_at", "started_at", "finished_at", "progress",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -125,6 +139,16 @@ class RunEstimateSerializer(serializers.Serializer):
     tokens_out = serializers.IntegerField()
     likely = serializers.DecimalField(max_digits=14, decimal_places=8)
     most = serializers.DecimalField(max_digits=14, decimal_places=8)
+    low = serializers.DecimalField(
+        max_digits=14,
+        decimal_places=8,
+        allow_null=True,
+        help_text="The cost if all replies are as short as a tenth of the model's earlier ones; null if there are too few.",
+    )
+    high = serializers.DecimalField(max_digits=14, decimal_places=8, allow_null=True)
+    earlier = serializers.IntegerField(
+        help_text="The number of earlier replies that the estimate is based on."
+    )
 
 
 class StudyRuns(APIView):
@@ -152,7 +176,8 @@ class StudyRuns(APIView):
         asked.is_valid(raise_exception=True)
         try:
             chosen = dict(asked.validated_data)
-            name, allowed = chosen.pop("endpoint"), chosen.pop("allow_own_model")
+            name = chosen.pop("endpoint")
+            choices = {name: chosen.pop(name) for name in ("allow_own_model", "by_fingerprint")}
             endpoint = (
                 endpoint_named(name=name, workspace_id=found.workspace_id) if clean(name) == name else None
             )
@@ -161,7 +186,7 @@ class StudyRuns(APIView):
             own = {name: chosen.pop(name) for name in ("temperature", "seed", "logprobs") if name in chosen}
             chosen["parameters"] = chosen.get("parameters", {}) | sampling(**own)
             plan = RunPlan(created_by=user_of(request), **chosen)
-            run = simulation_create(study=found, endpoint=endpoint, plan=plan, allow_own_model=allowed)
+            run = simulation_create(study=found, endpoint=endpoint, plan=plan, **choices)
         except ValidationError as error:
             raise serializers.ValidationError(
                 getattr(error, "message_dict", {"detail": error.messages})
@@ -169,12 +194,18 @@ class StudyRuns(APIView):
         return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
 
 
-class BudgetSerializer(serializers.Serializer):
-    """The budgets of a run; null removes a limit, and omitted budgets stay unchanged."""
+class BudgetSerializer(KnownKeysSerializer):
+    """The limits of a run; null removes a budget, and what is left out stays unchanged."""
 
     budget_calls = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
     budget_cost = serializers.DecimalField(
         required=False, allow_null=True, max_digits=12, decimal_places=6, min_value=0
+    )
+    max_failed_share = serializers.FloatField(
+        required=False,
+        min_value=0,
+        max_value=1,
+        help_text="The run pauses if a larger share of its calls fails.",
     )
 
 
@@ -185,7 +216,7 @@ class RunDetail(APIView):
 
     @extend_schema(request=BudgetSerializer, responses=RunSerializer, operation_id="runs_budget")
     def patch(self, request: Request, pk: int) -> Response:
-        """Raise or lower the budgets. 400 if a budget is less than what has been used."""
+        """Raise or lower the budgets, or the largest share of failed calls. 400 if a budget is less than what has been used."""
         run = _run(request, pk, Membership.Role.EDITOR)
         asked = BudgetSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -209,8 +240,8 @@ class RunEstimate(APIView):
 
 
 class RunAction(APIView):
-    """Start, pause, resume or cancel a run, confirm that its endpoint's new address is the same deployment, or retry its
-    failed calls."""
+    """Start, pause, resume or cancel a run, confirm that its endpoint's new address is the same deployment, retry its failed
+    calls, or give up those that hold it up."""
 
     write_scope = "may_run"
 
@@ -223,8 +254,10 @@ class RunAction(APIView):
     def post(self, request: Request, pk: int, action: str) -> Response:
         """Act on the run; repeating an action has no further effect. 409 if the run is over.
 
-        Only two read the body: ``retry`` the calls to send again, and ``same-deployment`` where the moved endpoint is now: a 409
-        says it, and refuses anything else.
+        ``retry``, ``give-up`` and ``continue-without`` read from the body which calls are meant, all that have failed if it names
+        none; the last one leaves their items out and resumes the run. ``same-deployment`` reads where the moved endpoint is now: a
+        409 says it, and refuses anything else. ``merge-simulators`` counts simulators that were split by what their server returned
+        as one, and ``separate-simulators`` undoes that.
         """
         run = _run(request, pk, Membership.Role.EDITOR)
         act(ACTIONS, action, request, run=run)

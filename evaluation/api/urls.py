@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.api import pipelines, releases, reports, runs
+from evaluation.api import comparison, logs, pipelines, releases, reports, runs
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation_api"
@@ -24,12 +24,18 @@ urlpatterns = [
         reports.ReportExport.as_view(),
         name="report_export",
     ),
+    path(
+        "reports/<row:pk>/compare/<row:other>/", comparison.ReportComparison.as_view(), name="report_compare"
+    ),
     path("reports/<row:pk>/releases/", releases.ReportReleases.as_view(), name="report_releases"),
     path("releases/<row:pk>/", releases.ReleaseDetail.as_view(), name="release"),
+    path("releases/<row:pk>/texts/", releases.ReleaseTexts.as_view(), name="release_texts"),
     path("releases/<row:pk>/download/", releases.ReleaseDownload.as_view(), name="release_download"),
     path("studies/<slug:slug>/runs/", runs.StudyRuns.as_view(), name="study_runs"),
     path("runs/<row:pk>/", runs.RunDetail.as_view(), name="run"),
     path("runs/<row:pk>/estimate/", runs.RunEstimate.as_view(), name="run_estimate"),
+    path("runs/<row:pk>/calls/", logs.RunCalls.as_view(), name="run_calls"),
+    path("studies/<slug:slug>/human-scores/", logs.HumanScores.as_view(), name="human_scores"),
     path("runs/<row:pk>/<slug:action>/", runs.RunAction.as_view(), name="run_action"),
     path("pipelines/", pipelines.Pipelines.as_view(), name="pipelines"),
     path("pipelines/<row:pk>/", pipelines.PipelineDetail.as_view(), name="pipeline"),

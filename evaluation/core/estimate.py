@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NAN = math.nan
+#: The ``interval`` of an estimate without one because none was requested.
+NOT_ASKED = "none asked for"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Plain words for the kinds of failure of model calls, and what to do where a run can't go on by itself."""
+"""Plain words for the kinds of failure of model calls, and what to do where a run can't continue by itself."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _WORDS = {
     "unauthorized": "key refused",
     "not_found": "no such model or address",
     "refused_host": "host not allowed here",
+    "not_installed": "provider not installed here",
     "no_quota": "quota used up",
     "unexpected": "unexpected error",
     "cancelled": "cancelled",
@@ -28,11 +29,14 @@ _WORDS = {
     "missing": "item left out of the reply",
     "cut_off": "reply cut off",
     "too_long": "reply too long",
+    "item_refused": "refused by the server",
+    "left_out": "item left out of the run",
     "not_applied": "result could not be used",
 }
 _ADVICE = {
     "unauthorized": "Correct the endpoint's key, then resume the run.",
     "not_found": "Correct the endpoint's address and resume, or start a new run with another model.",
+    "not_installed": "Have its package installed again, or choose another protocol for the endpoint. Then resume the run.",
     "no_quota": "Add credit or raise the limit at the provider, then resume the run.",
     "refused_host": "Correct the endpoint's address, or have whoever runs this server allow the host. Then resume the run.",
 }

@@ -16,7 +16,7 @@ def parse_filter(text: str) -> dict[str, list[str]]:
     >>> parse_filter('kind=hard; rater:age=30; kind=easy; topic="birds; owls"')
     {'kind': ['hard', 'easy'], 'rater:age': ['30'], 'topic': ['birds; owls']}
     """
-    found: dict[str, list[str]] = {}
+    values_of: dict[str, list[str]] = {}
     text, at = text.strip(), 0
     while at < len(text):
         pair = _PAIR.match(text, at)
@@ -25,9 +25,9 @@ def parse_filter(text: str) -> dict[str, list[str]]:
         name, value = pair[1], pair[2]
         if value.startswith('"'):
             value = value[1:-1].replace('""', '"')
-        found.setdefault(name, []).append(value)
+        values_of.setdefault(name, []).append(value)
         at = pair.end()
-    return found
+    return values_of
 
 
 def filter_text(pairs: Iterable[tuple[str, str]]) -> str:
@@ -46,10 +46,10 @@ def filter_words(text: str) -> str:
     'kind: hard or easy; native of raters: yes'
     """
     try:
-        found = parse_filter(text)
+        values_of = parse_filter(text)
     except ValueError:
         return text
-    return "; ".join(f"{column_words(name)}: {' or '.join(values)}" for name, values in found.items())
+    return "; ".join(f"{column_words(name)}: {' or '.join(values)}" for name, values in values_of.items())
 
 
 def column_words(name: str) -> str:

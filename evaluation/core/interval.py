@@ -20,7 +20,7 @@ UNBOUNDED: Bounds = (-math.inf, math.inf)
 #: With fewer clusters than this there is no interval but those of intraclass correlations for normal numbers: simulated studies
 #: of 3 to 6 units had intervals of alpha that covered 72-92 %, of 8 units 94-96 % (``docs/validation.md``).
 LEAST_CLUSTERS = 8
-#: Of these so many must have another label than the most frequent one, for alpha and the kappas: their variance includes one
+#: Of these, this many must have another label than the most frequent one, for alpha and the kappas: their variance includes one
 #: unit more (:func:`one_more_part`).
 LEAST_VARIED = 3
 #: The most of the squared change by one unit more, on which the raters agree, that variances include.

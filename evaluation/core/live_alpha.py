@@ -71,10 +71,10 @@ def alpha(units: Iterable[Counts], variable: Variable) -> Alpha:
     value = 1 - (n - 1) * inside / whole
     left = []
     for counts, share in zip(pairable, shares, strict=True):
-        rest = _spread(totals - counts, place)
-        if not rest:
+        others = _spread(totals - counts, place)
+        if not others:
             return Alpha(value, units=len(pairable), reason="one unit alone decides it: no interval")
-        left.append(1 - (n - counts.total() - 1) * (inside - share) / rest)
+        left.append(1 - (n - counts.total() - 1) * (inside - share) / others)
     mean = math.fsum(left) / len(left)
     error = math.sqrt((len(left) - 1) / len(left) * math.fsum((one - mean) ** 2 for one in left))
     if value >= 1 or not error:

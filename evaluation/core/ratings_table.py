@@ -128,6 +128,43 @@ class Ratings:
             raise ValueError("labels: every number must be finite")
         return numbers
 
+    @cached_property
+    def ranked(self) -> bool:
+        """Whether labels have an order but no numbers: a mean of theirs can only be one of ranks.
+
+        >>> Ratings.from_rows([("a", "u", "low")], labels=["low", "high"], level="ordinal").ranked
+        True
+        """
+        return self.level == "ordinal" and self._declared_numbers is None
+
+    @cached_property
+    def amounts(self) -> Floats:
+        """Shape (len(labels),): each label as means and medians take it.
+
+        These are ``numbers``, except at ordinal level without scores: there they are the labels themselves if all are numbers
+        that rise or fall in the declared order (1 to 7), else ranks that begin with 1 for the lowest label.
+
+        >>> Ratings.from_rows([("a", "u", "5")], labels=["3", "4", "5"], level="ordinal").amounts.tolist()
+        [3.0, 4.0, 5.0]
+        """
+        if self.level != "ordinal":
+            return self.numbers
+        declared = self._declared_numbers
+        return np.arange(1.0, len(self.labels) + 1) if declared is None else declared
+
+    @cached_property
+    def _declared_numbers(self) -> Floats | None:
+        """The scores or numbers of ordinal labels, None if they have none."""
+        if self.labels and all(label in self.scores for label in self.labels):
+            return self.numbers
+        try:
+            numbers = np.array([float(label) for label in self.labels], dtype=np.float64)
+        except ValueError:
+            return None
+        steps = np.diff(numbers)
+        ordered = np.isfinite(numbers).all() and ((steps > 0).all() or (steps < 0).all())
+        return numbers if ordered and numbers.size else None
+
     def where(self, kept: npt.NDArray[np.bool_]) -> Ratings:
         """The ratings for which ``kept``, of shape (N,), is true; raters, units and labels stay as they are."""
         if kept.shape != self.rater.shape:

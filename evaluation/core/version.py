@@ -14,6 +14,7 @@ LIBRARIES = (
     "pandas",
     "scikit-learn",
     "statsmodels",
+    "krippendorff",
     "crowd-kit",
     "sacrebleu",
 )

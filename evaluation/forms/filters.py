@@ -92,12 +92,12 @@ class FilterWidget(forms.Widget):
             if column.name in chosen:
                 chosen[column.name] = [text for text in chosen[column.name] if text not in listed]
             groups.append({"column": column, "values": values, "open": bool(wanted & listed)})
-        rest = [(column, text) for column, texts in chosen.items() for text in texts]
+        unlisted = [(column, text) for column, texts in chosen.items() for text in texts]
         context = {
             "name": name,
             "id": (attrs or {}).get("id", f"id_{name}"),
             "describedby": (attrs or {}).get("aria-describedby", ""),
             "groups": groups,
-            "line": line or filter_text(rest),
+            "line": line or filter_text(unlisted),
         }
         return render_to_string("evaluation/_filter_values.html", context)

@@ -14,25 +14,33 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotator.core.service_errors import errors_add
+from annotator.core.tables.faults import FileRefused
 from annotator.models import Dataset, Instance, Membership, User, Workspace
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.workspace import workspace_personal
-from evaluation.forms.styling import fields_style
+from evaluation.forms.styling import NewRowForm, fields_style
 from evaluation.models import Endpoint, Pipeline
-from evaluation.pipelines.create import overrides_check, parts_check, pipeline_create, recipe_save
-from evaluation.pipelines.endpoints import ALL_STEPS, endpoints_check, own_model_check, simulators_read
+from evaluation.pipelines.create import (
+    evaluator_check,
+    overrides_check,
+    parts_check,
+    pipeline_create,
+    recipe_save,
+)
+from evaluation.pipelines.endpoints import endpoints_check, overrides_for_all, own_model_check, with_slots
 from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
+from evaluation.pipelines.slots import SLOTS
 from evaluation.selectors.endpoint import endpoint_check, endpoints_usable_by
 from evaluation.selectors.pipeline import recipes_for
 from evaluation.selectors.run import datasets_for
-from evaluation.services.dataset import DatasetFaults, dataset_check, dataset_inputs, dataset_upload
+from evaluation.services.dataset import dataset_check, dataset_inputs, dataset_upload
 
 #: Prefix of the choice of a saved recipe, before its primary key.
 SAVED = "saved"
 
 
-class NewPipelineForm(forms.ModelForm):
+class NewPipelineForm(NewRowForm):
     """A recipe, the dataset it runs on, and the endpoint that answers."""
 
     recipe = forms.ChoiceField(choices=())
@@ -47,7 +55,7 @@ class NewPipelineForm(forms.ModelForm):
     file = forms.FileField(
         required=False,
         label="Or a file",
-        help_text="JSON lines, a JSON array, CSV or Excel (.xlsx): questions, articles, queries, or posts with two responses. If there is an "
+        help_text="JSON lines, a JSON array, CSV, Parquet or Excel (.xlsx): questions, articles, queries, or posts with two responses. If there is an "
         "error, choose the file again: a page can't keep it.",
     )
     workspace = forms.ModelChoiceField(
@@ -66,6 +74,24 @@ class NewPipelineForm(forms.ModelForm):
     )
     second_endpoint = forms.ModelChoiceField(
         Endpoint.objects.none(), required=False, label="Endpoint of the second model"
+    )
+    third = forms.CharField(
+        required=False,
+        max_length=200,
+        label="Third model",
+        help_text="For recipes that study three models.",
+    )
+    third_endpoint = forms.ModelChoiceField(
+        Endpoint.objects.none(), required=False, label="Endpoint of the third model"
+    )
+    evaluator = forms.CharField(
+        required=False,
+        max_length=200,
+        help_text="For generation tasks: the model that writes the counterfactuals, splits the explanations and judges. Use the same"
+        " one for all models that you compare. Leave empty to use the studied model itself.",
+    )
+    evaluator_endpoint = forms.ModelChoiceField(
+        Endpoint.objects.none(), required=False, label="Endpoint of the evaluator"
     )
     simulators = forms.CharField(
         required=False,
@@ -94,8 +120,8 @@ class NewPipelineForm(forms.ModelForm):
     class Meta:
         model = Pipeline
         fields = (
-            "recipe", "changed", "material", "file", "workspace", "limit", "endpoint", "second",
-            "second_endpoint", "simulators", "allow_own_model", "budget", "overrides",
+            "recipe", "changed", "material", "file", "workspace", "limit", "endpoint",
+            "second", "second_endpoint", "third", "third_endpoint", "evaluator", "evaluator_endpoint", "simulators", "allow_own_model", "budget", "overrides",
         )  # fmt: skip
 
     user: User
@@ -112,7 +138,7 @@ class NewPipelineForm(forms.ModelForm):
         self.fields["workspace"].initial = workspaces.filter(personal_of=self.user).first()
         datasets = datasets_for(user=self.user, role=Membership.Role.EDITOR)
         self.fields["material"].queryset = datasets  # type: ignore[attr-defined]
-        for name in ("endpoint", "second_endpoint"):
+        for name in ("endpoint", *(f"{slot}_endpoint" for slot in SLOTS)):
             self.fields[name].queryset = endpoints_usable_by(user=self.user)  # type: ignore[attr-defined]
         fields_style(self)
 
@@ -142,18 +168,21 @@ class NewPipelineForm(forms.ModelForm):
             overrides = self._overrides(cleaned)
             overrides_check(content=self.recipe_content, overrides=overrides)
             if cleaned.get("endpoint"):
-                endpoints_check(
-                    content=self.recipe_content,
-                    overrides=overrides,
-                    endpoint=cleaned["endpoint"],
-                    workspace_id=self._workspace_id(cleaned),
-                )
-                own_model_check(
-                    content=self.recipe_content,
-                    overrides=overrides,
-                    endpoint=cleaned["endpoint"],
-                    workspace_id=self._workspace_id(cleaned),
-                )
+                chosen = {
+                    "content": self.recipe_content,
+                    "overrides": overrides,
+                    "endpoint": cleaned["endpoint"],
+                    "workspace_id": self._workspace_id(cleaned),
+                }
+                endpoints_check(**chosen)
+                own_model_check(**chosen)
+                if cleaned.get("material"):
+                    evaluator_check(
+                        content=self.recipe_content,
+                        overrides=with_slots(overrides, workspace_id=chosen["workspace_id"]),
+                        endpoint=cleaned["endpoint"],
+                        dataset=cleaned["material"],
+                    )
             if cleaned.get("file"):
                 keys = dataset_check(
                     file=cleaned["file"],
@@ -172,7 +201,7 @@ class NewPipelineForm(forms.ModelForm):
             yield
         except RecipeError as error:
             raise ValidationError({"changed": str(error)}) from error
-        except DatasetFaults as error:
+        except FileRefused as error:
             raise ValidationError({"file": str(error).splitlines()}) from error
         except ValidationError as error:
             if "dataset" not in getattr(error, "error_dict", {}):
@@ -231,23 +260,14 @@ class NewPipelineForm(forms.ModelForm):
         return dict(content)
 
     def _overrides(self, cleaned: dict[str, Any]) -> dict[str, Any]:
-        second = cleaned.get("second_endpoint")
-        for_all = {
-            "second": cleaned.get("second"),
-            "second_endpoint": second.name if second else "",
-            "budget": cleaned.get("budget"),
-        }
-        whole: dict[str, Any] = {
-            name: str(value) for name, value in for_all.items() if value not in (None, "")
-        }
-        if cleaned.get("simulators"):
-            whole["simulators"] = simulators_read(cleaned["simulators"])
-        if cleaned.get("allow_own_model"):
-            whole["allow_own_model"] = True
-        return cleaned["overrides"] | ({ALL_STEPS: whole} if whole else {})
-
-    def _post_clean(self) -> None:
-        """The service checks and creates the row, in ``save``."""
+        slots = {slot: cleaned.get(slot) for slot in SLOTS}
+        places = {name: cleaned.get(name) for name in (f"{slot}_endpoint" for slot in SLOTS)}
+        return cleaned["overrides"] | overrides_for_all(
+            slots=slots | {name: place.name if place else "" for name, place in places.items()},
+            budget=cleaned.get("budget"),
+            simulators=cleaned.get("simulators", ""),
+            allow_own_model=cleaned.get("allow_own_model", False),
+        )
 
     @transaction.atomic
     def save(self, commit: bool = True) -> Any:
@@ -282,9 +302,6 @@ class NewPipelineForm(forms.ModelForm):
             created_by=self.user,
             check_simulators=True,
         )
-
-    def save_m2m(self) -> None:
-        """A pipeline has no many-to-many fields."""
 
 
 class PipelineBudgetForm(forms.Form):

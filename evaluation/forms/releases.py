@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 
-from evaluation.models import Report
+from evaluation.models import ReleaseText, Report
 from evaluation.selectors.release import attributes_of
 
 
@@ -29,6 +30,12 @@ class ReleaseForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="How to cite the data.",
     )
+    free_text = forms.BooleanField(
+        required=False,
+        label="Release free text",
+        help_text="Answers in words and reasons of exclusions are left out unless you tick this. Then you approve or remove each text "
+        "before the file can be downloaded.",
+    )
     attributes = forms.MultipleChoiceField(
         required=False,
         label="Attributes of raters",
@@ -44,3 +51,24 @@ class ReleaseForm(forms.Form):
             self.fields["attributes"].choices = [(name, name.replace("_", " ")) for name in names]  # type: ignore[attr-defined]
         else:
             del self.fields["attributes"]
+
+
+class TextDecisionsForm(forms.Form):
+    """Decisions on some of the free texts of a release: a field for each, or one for all of them."""
+
+    def __init__(self, *args: Any, texts: Sequence[ReleaseText], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.texts = texts
+        choices = [("approved", "Release"), ("removed", "Remove")]
+        for one in texts:
+            self.fields[f"text-{one.pk}"] = forms.ChoiceField(choices=choices, required=False)
+
+    @property
+    def decisions(self) -> dict[int, str]:
+        """The id of each text that was decided on, and the decision."""
+        both = {"approve_all": "approved", "remove_all": "removed"}
+        for name, decision in both.items():
+            if name in self.data:
+                return {one.pk: decision for one in self.texts}
+        decisions = {one.pk: self.cleaned_data[f"text-{one.pk}"] for one in self.texts}
+        return {pk: decision for pk, decision in decisions.items() if decision}

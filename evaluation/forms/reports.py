@@ -39,8 +39,8 @@ def choice_field(spec: ChoiceSpec, simulators: Iterable[str] = ()) -> forms.Fiel
 def simulators_of(studies: Collection[Study]) -> list[str]:
     """Names of the simulators whose labels a report on these studies can use."""
     judged = Judgment.objects.filter(rater=OuterRef("pk"), study__in=studies)
-    found = Rater.objects.filter(Exists(judged), kind=Rater.Kind.SIMULATOR)
-    return sorted(set(found.values_list("name", flat=True)))
+    simulators = Rater.objects.filter(Exists(judged), kind=Rater.Kind.SIMULATOR)
+    return sorted(set(simulators.values_list("name", flat=True)))
 
 
 class AsksForChoices(forms.BaseForm):

@@ -12,17 +12,16 @@ from annotator.core.service_errors import errors_add
 from annotator.models import Dataset, Membership, User, Workspace
 from annotator.selectors.study import studies_for
 from annotator.selectors.workspace import workspaces_for
-from evaluation.forms.styling import fields_style
+from evaluation.forms.styling import NewRowForm, fields_style
 from evaluation.models import Endpoint, Run
-from evaluation.pipelines.material_run import material_run_create, material_run_draft
+from evaluation.pipelines.model_step import model_steps
+from evaluation.providers.registry import PROVIDERS
 from evaluation.runs.create import RunPlan
 from evaluation.runs.estimate import CostEstimate, run_estimate
-from evaluation.runs.registry import steps
 from evaluation.runs.request import parameters_check, sampling
 from evaluation.selectors.endpoint import endpoints_usable_by
 from evaluation.selectors.run import datasets_for
 from evaluation.services.endpoint import endpoint_save
-from evaluation.simulators.start import simulation_create, simulation_draft
 
 EDITOR = Membership.Role.EDITOR
 
@@ -40,13 +39,17 @@ class EndpointForm(forms.ModelForm):
             "workspace", "name", "protocol", "base_url", "model", "key", "key_variable",
             "price_in", "price_cached", "price_out",
             "concurrency", "requests_per_minute", "tokens_per_minute", "timeout_seconds",
-            "structured", "images", "deployment", "shared_with", "parameters", "api_version", "headers", "ca_certificates",
+            "structured", "images", "fold_system", "stream", "deployment", "shared_with",
+            "parameters", "thinking_tokens", "api_version", "headers", "ca_certificates",
         )  # fmt: skip
         labels = {
             "base_url": "Base URL",
             "api_version": "API version",
             "ca_certificates": "CA certificates",
             "structured": "Replies by JSON schema",
+            "fold_system": "No system role",
+            "stream": "Streams only",
+            "thinking_tokens": "Tokens for thinking",
             "concurrency": "Requests at the same time",
             "price_in": "Price of input tokens",
             "price_cached": "Price of cached input tokens",
@@ -77,7 +80,10 @@ class EndpointForm(forms.ModelForm):
         owned = workspaces_for(user=self.user, role=Membership.Role.OWNER)
         self.fields["workspace"].queryset = owned  # type: ignore[attr-defined]
         self.fields["workspace"].required = True
-        self.fields["protocol"].required = False
+        protocol, name = self.fields["protocol"], self.instance.protocol
+        protocol.required = False
+        if name not in PROVIDERS:  # its package has been removed
+            protocol.choices = [(name, f"{name} (not installed)"), *protocol.choices]  # type: ignore[attr-defined]
         for name in ("parameters", "headers", "ca_certificates"):
             self.fields[name].widget.attrs["rows"] = 3
         if not self.instance.pk:
@@ -126,28 +132,32 @@ class EndpointForm(forms.ModelForm):
 
 
 class BudgetForm(forms.ModelForm):
-    """The budgets of an existing run; an empty field means no limit."""
+    """The limits of an existing run. A budget that is empty means no limit; an empty share leaves it as it is."""
+
+    max_failed_share = forms.FloatField(required=False, min_value=0, max_value=1)
 
     class Meta:
         model = Run
-        fields = ("budget_calls", "budget_cost")
+        fields = ("budget_calls", "budget_cost", "max_failed_share")
 
     def _post_clean(self) -> None:
         """The service compares the budgets with what has been used."""
 
 
-#: What only a simulator asks for, and what only a step over a dataset asks for.
-OF_SIMULATORS = ("study", "allow_own_model", "samples", "together", "max_attempts", "max_unparsable")
-OF_STEPS = ("material", "options")
-
-
 def run_fields(kind: str) -> list[str]:
     """The fields of a new run of this kind, in the order in which they are asked; JSON comes last."""
-    others = OF_STEPS if kind == "simulate" else OF_SIMULATORS
-    return [name for name in NewRunForm.Meta.fields if name not in others]
+    kinds = model_steps()
+    others = {name for held in kinds.values() for name in held.run_fields}
+    own = kinds[kind].run_fields if kind in kinds else ()
+    return [name for name in NewRunForm.Meta.fields if name not in others.difference(own)]
 
 
-class NewRunForm(forms.ModelForm):
+def run_kind(*given: Any) -> str:
+    """The kind of a new run: the first of these that is given, or the first of all."""
+    return str(next(filter(None, given), None) or next(iter(model_steps())))
+
+
+class NewRunForm(NewRowForm):
     """A new run: a simulator on a study, or a step over a dataset. Checking it writes nothing; ``save`` creates it.
 
     It has only the fields that its kind needs: the kind that was sent, or the first one of ``initial``.
@@ -160,6 +170,12 @@ class NewRunForm(forms.ModelForm):
         required=False,
         label="Allow the studied model",
         help_text="Let the model that is studied simulate from its own explanations. It may find these easier to follow than others do.",
+    )
+    by_fingerprint = forms.BooleanField(
+        required=False,
+        label="Separate by fingerprint",
+        help_text="Replies with another fingerprint count as another simulator's. Leave it off for servers with several replicas, which return"
+        " their fingerprints in turn.",
     )
     temperature = forms.FloatField(
         required=False,
@@ -192,7 +208,7 @@ class NewRunForm(forms.ModelForm):
     class Meta:
         model = Run
         fields = (
-            "kind", "study", "material", "endpoint", "model", "allow_own_model", "temperature", "seed", "logprobs", "prompt",
+            "kind", "study", "material", "endpoint", "model", "allow_own_model", "by_fingerprint", "temperature", "seed", "logprobs", "prompt",
             "samples", "together", "mode", "workers", "use_cache", "max_attempts", "max_unparsable",
             "max_failed_share", "budget_cost", "budget_calls", "preview_item", "parameters", "options",
         )  # fmt: skip
@@ -212,9 +228,9 @@ class NewRunForm(forms.ModelForm):
             "samples": "How often the model is asked about each item. The answer that most samples give is its judgment.",
             "together": "More than 1 saves tokens, but the model sees items side by side.",
             "mode": "A batch API is usually cheaper and takes hours.",
-            "max_attempts": "A call that gets no reply so often counts as failed.",
+            "max_attempts": "A call fails after this many attempts without a reply.",
             "budget_cost": "In the currency of the endpoint's prices. The run pauses before it would cost more. Leave empty for no limit.",
-            "budget_calls": "The run pauses after so many requests. Leave empty for no limit.",
+            "budget_calls": "The run pauses after this many requests. Leave empty for no limit.",
         }
 
     user: User
@@ -223,9 +239,9 @@ class NewRunForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        kinds = [(step.name, step.title) for step in steps().values()]
+        kinds = [(step.name, step.title) for step in model_steps().values()]
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
-        kind = str(self.data.get("kind") or self.initial.get("kind") or "simulate")
+        kind = run_kind(self.data.get("kind"), self.initial.get("kind"))
         self.fields["kind"].initial = kind
         self.fields["kind"].help_text = format_html(
             "Other kinds have different fields: {}",
@@ -250,18 +266,14 @@ class NewRunForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("kind") == "simulate":
-            if cleaned.get("study") is None:
+        if kind := model_steps().get(cleaned.get("kind", "")):
+            if kind.of_study and cleaned.get("study") is None:
                 self.add_error("study", "Choose the study whose items the model will judge.")
-        elif cleaned.get("kind") and cleaned.get("material") is None:
-            self.add_error("material", "Choose the dataset for this step.")
+            elif not kind.of_study and cleaned.get("material") is None:
+                self.add_error("material", "Choose the dataset for this step.")
         if not self.errors:
             try:
-                self.draft = (
-                    simulation_draft(**self._simulation(cleaned))
-                    if cleaned["kind"] == "simulate"
-                    else material_run_draft(**self._material_run(cleaned))
-                )
+                self.draft = model_steps()[cleaned["kind"]].run_draft(**self._chosen(cleaned))
             except ValidationError as error:
                 errors_add(self, error)
         return cleaned
@@ -279,44 +291,31 @@ class NewRunForm(forms.ModelForm):
     def save(self, commit: bool = True) -> Any:
         """Create the run and its calls; ``commit`` makes no difference."""
         cleaned = self.cleaned_data
-        if cleaned["kind"] == "simulate":
-            self.instance = simulation_create(**self._simulation(cleaned))
-        else:
-            self.instance = material_run_create(**self._material_run(cleaned))
+        self.instance = model_steps()[cleaned["kind"]].run_create(**self._chosen(cleaned))
         return self.instance
 
-    def save_m2m(self) -> None:
-        """A run has no many-to-many fields."""
-
-    def _post_clean(self) -> None:
-        """The draft has been checked by ``clean``."""
-
-    def _simulation(self, cleaned: dict[str, Any]) -> dict[str, Any]:
-        plan = self._plan(cleaned, "samples", "together", "max_attempts", "max_unparsable")
+    def _chosen(self, cleaned: dict[str, Any]) -> dict[str, Any]:
+        options = cleaned.get("options") or {}
+        if "allow_own_model" in self.fields:
+            options = {name: bool(cleaned.get(name)) for name in ("allow_own_model", "by_fingerprint")}
         return {
-            "study": cleaned["study"],
+            "owner": cleaned.get("study") or cleaned.get("material"),
             "endpoint": cleaned["endpoint"],
-            "plan": plan,
-            "allow_own_model": bool(cleaned.get("allow_own_model")),
-        }
-
-    def _material_run(self, cleaned: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "kind": cleaned["kind"],
-            "dataset": cleaned["material"],
-            "endpoint": cleaned["endpoint"],
-            "options": cleaned.get("options") or {},
             "plan": self._plan(cleaned),
+            "options": options,
         }
 
-    def _plan(self, cleaned: dict[str, Any], *more: str) -> RunPlan:
+    def _plan(self, cleaned: dict[str, Any]) -> RunPlan:
         parameters = dict(cleaned.get("parameters") or {}) | sampling(
             temperature=cleaned.get("temperature"),
             seed=cleaned.get("seed"),
             logprobs=bool(cleaned.get("logprobs")),
         )
-        names = ("model", "prompt", "mode", "workers", "use_cache", "budget_cost", "budget_calls", *more)
-        chosen = {name: cleaned[name] for name in names}
+        names = (
+            "model", "prompt", "mode", "workers", "use_cache", "budget_cost", "budget_calls", "samples", "together",
+            "max_attempts", "max_unparsable",
+        )  # fmt: skip
+        chosen = {name: cleaned[name] for name in names if name in cleaned}
         if cleaned.get("max_failed_share") is not None:
             chosen["max_failed_share"] = cleaned["max_failed_share"]
         return RunPlan(parameters=parameters, created_by=self.user, **chosen)

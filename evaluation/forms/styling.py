@@ -1,4 +1,5 @@
-"""Style for our own forms in the admin, whose theme styles only the fields that Django makes from a model."""
+"""What our own forms in the admin share: their style (the theme styles only the fields that Django makes from a model), and that
+services save their rows."""
 
 from __future__ import annotations
 
@@ -24,3 +25,13 @@ def fields_style(form: forms.BaseForm) -> None:
             if isinstance(field.widget, kind):
                 field.widget.attrs["class"] = " ".join(classes)
                 break
+
+
+class NewRowForm(forms.ModelForm):
+    """A form of a new row that a service checks and creates, in the form's ``save``."""
+
+    def _post_clean(self) -> None:
+        """The service checks the row."""
+
+    def save_m2m(self) -> None:
+        """The service has saved everything."""

@@ -5,19 +5,24 @@ Usable in a notebook without a server: ``from evaluation.metrics import FollowUp
 
 from evaluation.core.kinds import BASELINE_KIND
 from evaluation.metrics.accuracy import TaskAccuracy, mean_over_systems, task_accuracy
-from evaluation.metrics.association import correlation_ratio, theils_u
+from evaluation.metrics.association import chance_u, correlation_ratio, theils_u
 from evaluation.metrics.bertscore import BertScores, bertscore
 from evaluation.metrics.calibration import Calibration, ReliabilityBin, calibration
 from evaluation.metrics.correlation import Correlation, annotator_ceiling, within_instance_correlation
 from evaluation.metrics.encoders import CachedEncoder, Encoder, SentenceTransformerEncoder, TfidfEncoder
 from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.forward import ForwardAccuracy, forward_accuracy
-from evaluation.metrics.from_ratings import followups_of, simulatability_from_ratings
+from evaluation.metrics.from_ratings import followups_of
+from evaluation.metrics.gain import (
+    SimulatabilityGain,
+    gain_difference,
+    normalized_gain,
+    simulatability_gain,
+)
 from evaluation.metrics.generality import (
     Generality,
     all_similarities,
     generality,
-    generality_by,
     group_generality,
 )
 from evaluation.metrics.generalization import (
@@ -30,10 +35,18 @@ from evaluation.metrics.generalization import (
 from evaluation.metrics.generators import (
     Diversity,
     Growth,
+    compare_diversity,
     compared_rows,
     diversity_by_generator,
     growth,
     mix_generators,
+)
+from evaluation.metrics.judge_correction import (
+    JudgeCorrected,
+    judge_corrected_precision,
+    judge_corrected_rate,
+    judge_corrected_ratio,
+    judge_corrected_simulatable,
 )
 from evaluation.metrics.masks import TIED
 from evaluation.metrics.mixed import PROPERTIES, MixedModel, property_model
@@ -47,11 +60,14 @@ from evaluation.metrics.paired import (
 )
 from evaluation.metrics.ppi import (
     PredictionPowered,
+    prediction_powered_label,
+    prediction_powered_mean,
     prediction_powered_precision,
     prediction_powered_ratio,
     prediction_powered_simulatable,
 )
-from evaluation.metrics.properties import PropertyRow, alpha_by_system, property_table
+from evaluation.metrics.properties import PropertyRow, property_table
+from evaluation.metrics.reliance import Reliance, reliance, weight_of_advice
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.metrics.similarity import Bleu, Cosine, Jaccard, Similarity
 from evaluation.metrics.simulatability import (
@@ -77,7 +93,6 @@ from evaluation.metrics.units import (
     UnitTable,
     per_counterfactual,
     unit_simulatability,
-    unit_simulatability_by_system,
 )
 from evaluation.metrics.utility import (
     AnnotatorUtility,
@@ -111,6 +126,7 @@ __all__ = [
     "GeneralizationCell",
     "Growth",
     "Jaccard",
+    "JudgeCorrected",
     "MixedModel",
     "PairedDifference",
     "ParsingQuality",
@@ -119,10 +135,12 @@ __all__ = [
     "PredictionPowered",
     "PropertyRow",
     "ReliabilityBin",
+    "Reliance",
     "SanityCheck",
     "SentenceTransformerEncoder",
     "Similarity",
     "Simulatability",
+    "SimulatabilityGain",
     "SystemComparison",
     "TaskAccuracy",
     "TfidfEncoder",
@@ -131,30 +149,36 @@ __all__ = [
     "UtilityResult",
     "all_pairs",
     "all_similarities",
-    "alpha_by_system",
     "annotator_ceiling",
     "bertscore",
     "buckets_of",
     "by",
     "calibration",
+    "chance_u",
     "common_instances",
+    "compare_diversity",
     "compare_systems",
     "compared_rows",
     "correlation_ratio",
     "diversity_by_generator",
     "followups_of",
     "forward_accuracy",
+    "gain_difference",
     "gen_u",
     "gen_u_score",
     "generality",
-    "generality_by",
     "generalization_accuracy",
     "group_generality",
     "growth",
+    "judge_corrected_precision",
+    "judge_corrected_rate",
+    "judge_corrected_ratio",
+    "judge_corrected_simulatable",
     "mean_by_instance",
     "mean_over_systems",
     "mix_generators",
     "normal_against_forced",
+    "normalized_gain",
     "paired_difference",
     "parsing_quality",
     "per_annotator_utility",
@@ -162,22 +186,25 @@ __all__ = [
     "per_explanation",
     "per_rater_simulatability",
     "precision_by_instance",
+    "prediction_powered_label",
+    "prediction_powered_mean",
     "prediction_powered_precision",
     "prediction_powered_ratio",
     "prediction_powered_simulatable",
     "property_model",
     "property_table",
     "ratio_estimate",
+    "reliance",
     "sanity_check",
     "simulatability",
-    "simulatability_from_ratings",
+    "simulatability_gain",
     "task_accuracy",
     "theils_u",
     "unit_simulatability",
-    "unit_simulatability_by_system",
     "utility",
     "utility_by_system",
     "utility_class",
     "utility_classes",
+    "weight_of_advice",
     "within_instance_correlation",
 ]

@@ -194,7 +194,9 @@ class FollowUps:
             return self.take(np.zeros(len(self), dtype=bool))
         return self.take(codes == names.index(value))
 
-    def with_labels(self, labels: Mapping[str, str], missing: Mapping[str, str] | None = None) -> FollowUps:
+    def with_labels(
+        self, labels: Mapping[str, str | None], missing: Mapping[str, str] | None = None
+    ) -> FollowUps:
         """The same follow-ups with other aggregated labels, by unit; ``missing`` says why a unit has none."""
         why = missing or {}
         return self.with_columns(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +24,6 @@ class ForwardAccuracy:
 
     accuracy: Mapping[str, Estimate]
     differences: Mapping[str, PairedDifference]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "accuracy": {name: found.to_dict() for name, found in self.accuracy.items()},
-            "differences": {name: found.to_dict() for name, found in self.differences.items()},
-        }
 
 
 def forward_accuracy(

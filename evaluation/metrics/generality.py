@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evaluation.core.estimate import Estimate
-from evaluation.metrics.followups import FollowUps, Key
+from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 from evaluation.metrics.similarity import Bleu, Cosine, Jaccard, Similarity
 
@@ -35,10 +34,6 @@ class Generality:
     values: Floats
     pairs: Ints
     undefined_pairs: Ints
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON, without the values of each explanation."""
-        return {"similarity": self.similarity, "version": self.version, **self.generality.to_dict()}
 
 
 def group_generality(texts: Sequence[str], similarity: Similarity) -> tuple[float, int, int]:
@@ -132,24 +127,9 @@ def summarise(
         replicates=replicates,
         reason="no explanation has two simulatable follow-ups with a similarity",
         left_out={why: number for why, number in left.items() if number},
+        counted=False,
     )
     return replace(found, generality=estimate)
-
-
-def generality_by(
-    followups: FollowUps,
-    similarity: Similarity,
-    key: Key,
-    *,
-    rng: np.random.Generator | None = None,
-    replicates: int = 1_000,
-) -> dict[str, Generality]:
-    """``generality`` for each value of a column; texts of all groups are embedded together, once."""
-    ready = prepared(similarity, followups.text)
-    return {
-        name: generality(followups.where(key, name), ready, rng=rng, replicates=replicates)
-        for name in sorted(set(getattr(followups, key)))
-    }
 
 
 def all_similarities(cosine: Cosine | None = None) -> Mapping[str, Similarity]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,17 +31,6 @@ class GeneralizationCell:
     after: Estimate
     difference: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "kind": self.kind,
-            "system": self.system,
-            "utility_class": self.utility_class,
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-            "difference": self.difference.to_dict(),
-        }
-
 
 def generalization_accuracy(
     before: Sequence[str | None],
@@ -63,7 +51,7 @@ def generalization_accuracy(
     One entry for each question (or for each question and annotator) and system, all of length N: the label given
     before and after the rationale of the *original* question, gold, the original ``instance``, the question's
     ``kind`` (rephrase, counterfactual, similar reasoning), and the rationale's ``utility_class``. Entries without a
-    class are left out. Each figure has its own denominator: accuracy before and accuracy after rest on the entries with
+    class are left out. Each figure has its own denominator: accuracy before and accuracy after are based on the entries with
     that label, the difference on those with both; what lacks a label is counted in its figure. ``combine`` names the systems that are also
     pooled in a row ``combined_name`` (the paper pools the models, not gold). Cells come in sorted order;
     intervals draw instances. Source: Joshi et al. 2023, Table 20 and Figure 4.

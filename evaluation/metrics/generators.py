@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from evaluation.agreement import holm
 from evaluation.core.estimate import Estimate
 from evaluation.core.kinds import BASELINE_KIND
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.generality import Generality, generality, prepared
+from evaluation.metrics.paired import PairedDifference, mean_by_instance, paired_difference
 from evaluation.metrics.similarity import Similarity
-from evaluation.metrics.simulatability import simulatability
+from evaluation.metrics.simulatability import per_explanation, simulatability
 
 
 @dataclass(frozen=True, eq=False)
 class Diversity:
-    """One row of a table of generators: its simulatable share and its generality by each similarity."""
+    """One row of a table of generators: its simulatable share and its generality by each similarity.
+
+    ``shares`` is each instance's mean simulatable share over its explanations.
+    """
 
     generator: str
     simulatable: Estimate
     generality: Mapping[str, Generality]
     follow_ups: int
     duplicates: int
+    shares: Mapping[str, float]
 
 
 def mix_generators(
@@ -32,11 +39,12 @@ def mix_generators(
     generators: Sequence[str],
     *,
     size: int | None = None,
-    rng: np.random.Generator | None = None,
+    seed: int | None = None,
 ) -> FollowUps:
     """Follow-ups taken in turn from each generator, explanation by explanation.
 
-    With ``rng`` each generator's follow-ups are drawn at random, without it they are taken in the order of the rows.
+    With ``seed`` each generator's follow-ups are drawn at random, without it they are taken in the order of the rows. A draw
+    depends on the seed and on the texts of that explanation alone, so it is the same whichever other rows the table has.
     Exact duplicates of a text within an explanation are dropped. At most ``size`` are kept for an explanation;
     by default as many as the generator with most follow-ups on it gave, so that the mix and a single generator rest
     on equally many. The result's generator is "mixed: a + b". Raises ``ValueError`` naming an unknown generator.
@@ -48,7 +56,7 @@ def mix_generators(
     >>> mix_generators(table, ["a", "b"]).text.tolist()
     ['p', 'r']
     """
-    mixed = followups.take(mix_rows(followups, generators, size=size, rng=rng))
+    mixed = followups.take(mix_rows(followups, generators, size=size, seed=seed))
     return replace(mixed, generator=[f"mixed: {' + '.join(generators)}"] * len(mixed))
 
 
@@ -57,7 +65,7 @@ def mix_rows(
     generators: Sequence[str],
     *,
     size: int | None = None,
-    rng: np.random.Generator | None = None,
+    seed: int | None = None,
 ) -> npt.NDArray[np.int64]:
     """The rows that ``mix_generators`` takes, by explanation, in the order in which they were taken."""
     unknown = sorted(set(generators) - set(followups.generator))
@@ -72,9 +80,20 @@ def mix_rows(
     for code in sorted(queues):
         held = queues[code]
         limit = size if size is not None else max(len(queue) for queue in held)
-        drawn = held if rng is None else [rng.permutation(queue).tolist() for queue in held]
+        drawn = held if seed is None else [_drawn(queue, followups.text, seed) for queue in held]
         chosen += _alternate(drawn, followups.text, limit)
     return np.array(chosen, dtype=np.int64)
+
+
+def _drawn(queue: Sequence[int], texts: Sequence[str], seed: int) -> list[int]:
+    """The rows in a random order that only their texts and the seed decide."""
+
+    def key(row: int) -> bytes:
+        return hashlib.blake2b(
+            f"{seed}/{texts[row]}".encode("utf-8", "surrogatepass"), digest_size=16
+        ).digest()
+
+    return sorted(queue, key=key)
 
 
 def _alternate(queues: Sequence[Sequence[int]], texts: Sequence[str], limit: int) -> list[int]:
@@ -106,6 +125,7 @@ def compared_rows(
     Follow-ups that were written without the explanation are left out, and so are those of the systems in ``forced``.
     Where several generators wrote follow-ups, at most ``size`` of each explanation are drawn from them in turn, with
     ``seed``: the paper's "mixed counterfactuals". That needs their texts, which ``with_texts`` adds if the table lacks them.
+    The rows of one explanation are the same whichever systems are ``forced``: every table is based on one mix.
 
     >>> table = FollowUps(
     ...     unit=["1", "2", "3"], explanation=["e"] * 3, instance=["x"] * 3, system=["s"] * 3, simulated=["yes"] * 3,
@@ -114,23 +134,20 @@ def compared_rows(
     >>> compared_rows(table, forced=set(), size=10, seed=1).tolist()
     [True, True, False]
     """
-    kept = np.array(
-        [
-            kind != BASELINE_KIND and system not in forced
-            for kind, system in zip(followups.kind, followups.system, strict=True)
-        ],
-        dtype=bool,
-    )
-    rows, part = np.flatnonzero(kept), followups.take(kept)
-    generators = sorted(set(part.generator) - {""})
-    most = np.bincount(part.explanation_codes).max(initial=0) if len(part) else 0
-    if len(generators) < 2 or most <= size:
+    explained = np.asarray(followups.kind != BASELINE_KIND, dtype=bool)
+    kept = explained & np.array([system not in forced for system in followups.system], dtype=bool)
+    generators = sorted(set(np.asarray(followups.generator)[explained]) - {""})
+    if len(generators) < 2:
+        return kept
+    codes, named = followups.explanation_codes, kept & np.asarray(followups.generator != "", dtype=bool)
+    drawn = named & (np.bincount(codes[kept], minlength=codes.max(initial=-1) + 1)[codes] > size)
+    rows, part = np.flatnonzero(drawn), followups.take(drawn)
+    if not len(rows):
         return kept
     texts = with_texts(part) if with_texts else part
-    mixed = mix_rows(texts, generators, size=size, rng=np.random.default_rng([seed, 2]))
-    unnamed = np.flatnonzero(part.generator == "")
-    chosen = np.zeros(len(followups), dtype=bool)
-    chosen[rows[np.concatenate([mixed, unnamed])]] = True
+    present = [name for name in generators if name in set(part.generator)]
+    chosen = kept & ~drawn
+    chosen[rows[mix_rows(texts, present, size=size, seed=seed)]] = True
     return chosen
 
 
@@ -138,20 +155,19 @@ def diversity_by_generator(
     followups: FollowUps,
     similarities: Mapping[str, Similarity],
     *,
-    mixes: Sequence[Sequence[str]] = (),
-    mix_rng: np.random.Generator | None = None,
+    mixed: FollowUps | None = None,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
 ) -> list[Diversity]:
-    """Simulatable share and generality of every generator, then of each mix: Chen et al. 2024, Table 1.
+    """Simulatable share and generality of every generator, then of their mix: Chen et al. 2024, Table 1.
 
     Within one explanation and generator, generality is that of its simulatable follow-ups, then the mean over
-    explanations of all systems. All texts are embedded together, once. ``mix_rng`` draws the mixes.
+    explanations of all systems. All texts are embedded together, once. ``mixed`` are the rows of the mix.
     """
     ready = {name: prepared(similarity, followups.text) for name, similarity in similarities.items()}
     tables = [(name, followups.where("generator", name)) for name in sorted(set(followups.generator))]
-    for names in mixes:
-        mixed = mix_generators(followups, names, rng=mix_rng)
+    if mixed is not None:
+        names = sorted(set(mixed.generator) - {""})
         tables.append((f"mixed: {' + '.join(names)}", mixed))
     return [
         Diversity(
@@ -163,9 +179,45 @@ def diversity_by_generator(
             },
             follow_ups=len(table),
             duplicates=_duplicates(table),
+            shares=_shares_by_instance(table),
         )
         for name, table in tables
     ]
+
+
+#: The measures of a ``Diversity`` that aren't similarities.
+SIMULATABLE = "simulatable"
+
+
+def compare_diversity(
+    pairs: Sequence[tuple[Diversity, Diversity]], *, rng: np.random.Generator, replicates: int = 1_000
+) -> list[tuple[str, PairedDifference]]:
+    """Rows of Chen et al. 2024, Table 1, compared two by two: by each similarity's generality and by the simulatable share.
+
+    Each comparison is paired over the instances on which both have a value, the mean over an instance's explanations; Holm's
+    correction is over all comparisons. Returns the measure (a similarity's name or ``SIMULATABLE``) with each difference.
+    """
+    found = []
+    for first, second in pairs:
+        for measure in [*first.generality, SIMULATABLE]:
+            a, b = (_by_instance(row, measure) for row in (first, second))
+            names = (first.generator, second.generator)
+            found.append((measure, paired_difference(a, b, names=names, rng=rng, replicates=replicates)))
+    adjusted = holm([one.p_permutation for _, one in found])
+    return [(name, replace(one, p_holm=float(p))) for (name, one), p in zip(found, adjusted, strict=True)]
+
+
+def _by_instance(row: Diversity, measure: str) -> Mapping[str, float]:
+    if measure == SIMULATABLE:
+        return row.shares
+    found = row.generality[measure]
+    return mean_by_instance(found.values, found.instance.tolist())
+
+
+def _shares_by_instance(table: FollowUps) -> dict[str, float]:
+    counts = per_explanation(table)
+    with np.errstate(invalid="ignore"):
+        return mean_by_instance(counts.simulatable / counts.labelled, counts.instance.tolist())
 
 
 def _duplicates(table: FollowUps) -> int:
@@ -175,12 +227,16 @@ def _duplicates(table: FollowUps) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """Figures with the first ``size`` follow-ups of each explanation: Limpijankit et al. 2025, Table 6."""
+    """Figures with the first ``size`` follow-ups of each explanation: Limpijankit et al. 2025, Table 6.
+
+    ``reached``: whether an explanation has more follow-ups than with the size before, so that the figures are of their own.
+    """
 
     size: int
     generality: Generality
     simulatable: int
     total: int
+    reached: bool
 
 
 def growth(
@@ -203,7 +259,7 @@ def growth(
     place = np.empty(len(followups), dtype=np.int64)
     for row, code in enumerate(followups.explanation_codes.tolist()):
         place[row] = seen[code] = seen.get(code, 0) + 1
-    results = []
+    results: list[Growth] = []
     for size in sizes:
         part = followups.take(place <= size)
         results.append(
@@ -212,6 +268,7 @@ def growth(
                 generality=generality(part, ready, rng=rng, replicates=replicates),
                 simulatable=int(part.simulatable.sum()),
                 total=len(part),
+                reached=not results or len(part) > results[-1].total,
             )
         )
     return results

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from evaluation.agreement import holm, paired_bootstrap, paired_permutation_test, paired_t_test
 from evaluation.agreement.bootstrap import bounds_of
-from evaluation.core.estimate import NAN, Estimate, none_if_nan
+from evaluation.core.estimate import NAN, Estimate
 from evaluation.core.interval import Bounds
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.resample import Floats, codes_of, ratio_estimate
@@ -21,7 +20,7 @@ from evaluation.metrics.simulatability import per_explanation
 class PairedDifference:
     """``first`` minus ``second`` over the instances where both are defined.
 
-    ``first_mean`` and ``second_mean`` rest on the same instances as ``difference``, whose interval is the paired
+    ``first_mean`` and ``second_mean`` are based on the same instances as ``difference``, whose interval is the paired
     bootstrap's. ``p_permutation`` swaps the two within instances; ``p_t`` is the paired t-test's (P1's), ``p_holm``
     the permutation p after Holm's correction over the family it was tested in. A p is nan where not defined.
     """
@@ -34,19 +33,6 @@ class PairedDifference:
     p_permutation: float
     p_t: float
     p_holm: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "first_mean": self.first_mean.to_dict(),
-            "second_mean": self.second_mean.to_dict(),
-            "difference": self.difference.to_dict(),
-            "p_permutation": none_if_nan(self.p_permutation),
-            "p_t": none_if_nan(self.p_t),
-            "p_holm": none_if_nan(self.p_holm),
-        }
 
 
 def paired_difference(
@@ -114,7 +100,7 @@ def all_pairs(
 ) -> tuple[PairedDifference, ...]:
     """``paired_difference`` of every two systems, with Holm's correction over them all.
 
-    ``values`` maps a system to its values by instance. Each pair rests on its own shared instances: to compare on
+    ``values`` maps a system to its values by instance. Each pair is based on its own shared instances: to compare on
     instances that all share, pass only those.
     """
     names = list(values)
@@ -140,6 +126,16 @@ def mean_by_instance(values: Floats, instance: Sequence[str]) -> dict[str, float
     counts = np.bincount(codes[known], minlength=len(names))
     sums = np.bincount(codes[known], weights=values[known], minlength=len(names))
     return {name: float(sums[i] / counts[i]) for i, name in enumerate(names) if counts[i]}
+
+
+def averaged_over_systems(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean over several systems' values on each instance that all of them have: a model's over its explanation methods.
+
+    >>> averaged_over_systems([{"x": 1.0, "y": 0.0}, {"x": 0.5}])
+    {'x': 0.75}
+    """
+    shared = set.intersection(*(set(found) for found in values)) if values else set()
+    return {name: sum(found[name] for found in values) / len(values) for name in sorted(shared)}
 
 
 def precision_by_instance(followups: FollowUps) -> dict[str, float]:

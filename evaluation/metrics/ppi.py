@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evaluation.agreement.bootstrap import bounds_of
-from evaluation.core.estimate import NAN, Estimate, none_if_nan, undefined
+from evaluation.core.estimate import NAN, Estimate, undefined
 from evaluation.core.interval import Bounds, t_interval, too_few
 from evaluation.metrics.followups import NOT_RATED, FollowUps
 from evaluation.metrics.resample import Floats, Ints, codes_of
@@ -35,19 +34,6 @@ class PredictionPowered:
     effective_n: float
     labelled: int
     unlabelled: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "estimate": self.estimate.to_dict(),
-            "people": self.people.to_dict(),
-            "simulator": none_if_nan(self.simulator),
-            "tuning": none_if_nan(self.tuning),
-            "gain": none_if_nan(self.gain),
-            "effective_n": none_if_nan(self.effective_n),
-            "labelled": self.labelled,
-            "unlabelled": self.unlabelled,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,18 +199,9 @@ def prediction_powered_precision(
     raters tied counts as rated and in nothing, as in ``simulatability``. A simulator without a label on a row
     predicts nothing there: that costs precision, not validity. Rate whole explanations, drawn at random.
     """
-    _check_same(people, simulator)
     if micro:
-        known = people.known
-        rated = _rated(people)[known]
-        return prediction_powered_ratio(
-            _where(rated, people.right[known]),
-            _where(rated, people.simulatable[known]),
-            simulator.right[known],
-            (simulator.simulatable & simulator.known)[known],
-            list(people.instance[known]),  # type: ignore[call-overload]
-            tuning=tuning,
-        )
+        return prediction_powered_ratio(*precision_columns(people, simulator), tuning=tuning)
+    _check_same(people, simulator)
     own, guess = per_explanation(people), per_explanation(simulator)
     codes = people.explanation_codes
     rated = np.bincount(codes[_rated(people)], minlength=len(own)) > 0
@@ -242,14 +219,84 @@ def prediction_powered_simulatable(
     people: FollowUps, simulator: FollowUps, *, tuning: float | None = None
 ) -> PredictionPowered:
     """Pooled simulatable share |C*| / |C| by people, helped by a simulator; see ``prediction_powered_precision``."""
+    return prediction_powered_ratio(*simulatable_columns(people, simulator), tuning=tuning)
+
+
+#: Numerator and denominator by people, nan where they rated nothing; both by the simulator; instances.
+Columns = tuple[Floats, Floats, Floats, Floats, list[str]]
+
+
+def precision_columns(people: FollowUps, simulator: FollowUps) -> Columns:
+    """The follow-ups with a known real output as rows of a ratio: right, of those that were simulatable."""
+    _check_same(people, simulator)
+    known = people.known
+    rated = _rated(people)[known]
+    return (
+        _where(rated, people.right[known]),
+        _where(rated, people.simulatable[known]),
+        np.asarray(simulator.right[known], dtype=np.float64),
+        np.asarray((simulator.simulatable & simulator.known)[known], dtype=np.float64),
+        list(people.instance[known]),  # type: ignore[call-overload]
+    )
+
+
+def simulatable_columns(people: FollowUps, simulator: FollowUps) -> Columns:
+    """All follow-ups as rows of a ratio: simulatable, of those with a label."""
     _check_same(people, simulator)
     rated = _rated(people)
-    return prediction_powered_ratio(
+    return (
         _where(rated, people.simulatable),
         _where(rated, people.labelled),
-        simulator.simulatable,
-        simulator.labelled,
+        np.asarray(simulator.simulatable, dtype=np.float64),
+        np.asarray(simulator.labelled, dtype=np.float64),
         list(people.instance),
+    )
+
+
+def prediction_powered_label(
+    people: Sequence[str | None],
+    simulator: Sequence[str | None],
+    label: str,
+    clusters: Sequence[str],
+    *,
+    tuning: float | None = None,
+) -> PredictionPowered:
+    """The share of units with ``label`` by people on some units, helped by a simulator that labelled all; for labels of any task.
+
+    One entry for each unit, all of length N: people's label (None where they gave none), the simulator's, and the unit's cluster.
+    Units without the simulator's label are left out.
+
+    >>> people, simulator = ["a", "a", "b", None, None, None], ["a", "a", "b", "a", "b", "a"]
+    >>> prediction_powered_label(people, simulator, "a", list("uvwxyz")).people.value == 2 / 3
+    True
+    """
+    own = [None if found is None else float(found == label) for found in people]
+    guess = [None if found is None else float(found == label) for found in simulator]
+    return prediction_powered_mean(own, guess, clusters, tuning=tuning)
+
+
+def prediction_powered_mean(
+    people: Sequence[float | None],
+    simulator: Sequence[float | None],
+    clusters: Sequence[str],
+    *,
+    tuning: float | None = None,
+) -> PredictionPowered:
+    """The mean number that people give, helped by a simulator: as ``prediction_powered_label``, for labels that are numbers.
+
+    >>> prediction_powered_mean([1, 2, None], [1.5, 2, 2], ["u", "v", "w"]).people.value
+    1.5
+    """
+    if not len(people) == len(simulator) == len(clusters):
+        raise ValueError("people, simulator, clusters: expected one length")
+    rows = [i for i, guess in enumerate(simulator) if guess is not None]
+    top = np.array([NAN if (own := people[i]) is None else own for i in rows], dtype=np.float64)
+    return prediction_powered_ratio(
+        top,
+        np.where(np.isnan(top), np.nan, 1.0),
+        np.array([simulator[i] for i in rows], dtype=np.float64),
+        np.ones(len(rows)),
+        [clusters[i] for i in rows],
         tuning=tuning,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -26,15 +25,6 @@ class PropertyRow:
     system: str
     prevalence: Estimate
     alpha: Estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "property": self.property,
-            "system": self.system,
-            "prevalence": self.prevalence.to_dict(),
-            "alpha": self.alpha.to_dict(),
-        }
 
 
 def property_table(
@@ -70,27 +60,6 @@ def property_table(
                 )
             )
     return results
-
-
-def alpha_by_system(
-    ratings: Ratings,
-    system_of: Mapping[str, str],
-    instance_of: Mapping[str, str],
-    *,
-    rng: np.random.Generator | None = None,
-    replicates: int = 1_000,
-) -> dict[str, Estimate]:
-    """Krippendorff's nominal alpha of each system's units, and of "all" (last), with intervals over instances.
-
-    For labels before and after a rationale, call it once with each (Joshi et al. 2023, Table 18).
-
-    >>> rows = [("a", "u", "yes"), ("b", "u", "yes"), ("a", "v", "no"), ("b", "v", "no")]
-    >>> alpha_by_system(Ratings.from_rows(rows), dict(u="s", v="s"), dict(u="x", v="y"))["s"].value
-    1.0
-    """
-    return {
-        system: _alpha(part, rng, replicates) for system, part in _by_system(ratings, system_of, instance_of)
-    }
 
 
 def _by_system(

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.agreement.bootstrap import (
-    NOT_ASKED,
     Statistic,
     add_interval,
     bootstrap,
@@ -18,7 +17,7 @@ from evaluation.agreement.bootstrap import (
     cluster_sums,
     draw_counts,
 )
-from evaluation.core.estimate import Estimate, undefined
+from evaluation.core.estimate import NOT_ASKED, Estimate, undefined
 from evaluation.core.interval import UNBOUNDED, Bounds
 
 Floats = npt.NDArray[np.float64]
@@ -72,6 +71,7 @@ def ratio_estimate(
     reason: str = "nothing to average",
     left_out: Mapping[str, int] | None = None,
     bounds: Bounds | None = None,
+    counted: bool = True,
 ) -> Estimate:
     """Sum of ``numerator`` over sum of ``denominator``, with an interval from drawing clusters.
 
@@ -81,7 +81,7 @@ def ratio_estimate(
     clusters with a positive denominator count. ``n`` is the sum of the denominators. ``bounds`` are the least and the
     greatest value of the statistic, which its interval does not leave: 0 and 1 where every numerator lies between 0 and
     its denominator, else give them. Undefined (with ``reason``) where every denominator is 0. Without ``rng``, or with 0
-    ``replicates``, there is no interval. ``ValueError`` for unequal lengths.
+    ``replicates``, there is no interval. ``counted`` is ``add_interval``'s. ``ValueError`` for unequal lengths.
 
     >>> ratio_estimate([1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1]).value
     0.75
@@ -97,15 +97,15 @@ def ratio_estimate(
             "expected one length"
         )
     left = dict(left_out or {})
-    counted = bottom > 0
+    used = bottom > 0
     n = round(float(bottom.sum()))
-    if not counted.any():
+    if not used.any():
         return undefined(reason, left_out=left)
-    sums = _sums(top[counted], bottom[counted], codes[counted], group[counted])
+    sums = _sums(top[used], bottom[used], codes[used], group[used])
     point = Estimate(float(_mean_ratio(np.asarray(sums.sum(axis=0)).ravel())), n=n, left_out=left)
     return with_interval(
         point, sums, _mean_ratio, rng=rng, replicates=replicates, cluster_word=cluster_word,
-        bounds=bounds or bounds_of(top[counted], bottom[counted]),
+        bounds=bounds or bounds_of(top[used], bottom[used]), counted=counted,
     )  # fmt: skip
 
 
@@ -145,6 +145,7 @@ def with_interval(
     replicates: int = 1_000,
     cluster_word: str = "instances",
     bounds: Bounds = UNBOUNDED,
+    counted: bool = True,
 ) -> Estimate:
     """The estimate with the cluster bootstrap's interval; with a note if none was requested.
 
@@ -158,7 +159,16 @@ def with_interval(
     if not isinstance(sums, np.ndarray):
         drawn = draw_counts(sums.shape[0], replicates, rng)
         values = np.concatenate([statistic(np.asarray(counts @ sums)) for counts in drawn])
-        return add_interval(estimate, values, clusters=sums.shape[0], word=cluster_word, bounds=bounds)
+        return add_interval(
+            estimate, values, clusters=sums.shape[0], word=cluster_word, bounds=bounds, counted=counted
+        )
     return bootstrap(
-        estimate, sums, statistic, rng=rng, replicates=replicates, word=cluster_word, bounds=bounds
+        estimate,
+        sums,
+        statistic,
+        rng=rng,
+        replicates=replicates,
+        word=cluster_word,
+        bounds=bounds,
+        counted=counted,
     )

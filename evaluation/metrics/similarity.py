@@ -16,6 +16,7 @@ import numpy as np
 
 from evaluation.metrics.encoders import Encoder, TfidfEncoder
 from evaluation.metrics.resample import Floats
+from evaluation.metrics.stop_words import NLTK_ENGLISH
 
 _ORDER = 4
 #: How many numbers are compared at once, which limits the memory for explanations with many long follow-ups.
@@ -107,8 +108,9 @@ def _bleu_from_counts(matches: Sequence[Floats], totals: Sequence[Floats], lengt
 class Jaccard:
     """Shared words over all words of two texts, as sets, in [0, 1]; nan where both sets are empty.
 
-    Punctuation is stripped, the text split on white space, scikit-learn's English stop words removed. Case is
-    kept (Chen et al.'s code), so "Can" isn't a stop word; ``lower=True`` folds it first.
+    Punctuation is stripped, the text split on white space, English stop words removed: NLTK's 179 as in Chen et al.'s
+    code, or with ``stop_words="sklearn"`` scikit-learn's 318. Case is kept (their code), so "Can" isn't a stop word;
+    ``lower=True`` folds it first. Raises ``ValueError`` for another list.
 
     >>> Jaccard().matrix(["birds fly", "birds swim deep"]).tolist()
     [[1.0, 0.25], [0.25, 1.0]]
@@ -116,14 +118,11 @@ class Jaccard:
 
     name = "Jaccard"
 
-    def __init__(self, *, lower: bool = False) -> None:
-        import sklearn
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
+    def __init__(self, *, lower: bool = False, stop_words: str = "nltk") -> None:
         self.lower = lower
-        self._stop_words = ENGLISH_STOP_WORDS
+        self._stop_words, words = _stop_words(stop_words)
         case = "lower-cased" if lower else "case kept"
-        self.version = f"stop words of scikit-learn {sklearn.__version__}, {case}"
+        self.version = f"{words}, {case}"
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Nothing to prepare."""
@@ -143,6 +142,18 @@ class Jaccard:
         sizes = table.sum(axis=1)
         union = sizes[:, None] + sizes[None, :] - shared
         return np.where(union > 0, shared / np.maximum(union, 1), np.nan)
+
+
+def _stop_words(name: str) -> tuple[frozenset[str], str]:
+    """A list of stop words and what reports call it."""
+    if name == "nltk":
+        return NLTK_ENGLISH, f"NLTK's {len(NLTK_ENGLISH)} English stop words"
+    if name != "sklearn":
+        raise ValueError(f"stop_words: {name!r} is neither nltk nor sklearn")
+    import sklearn
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return ENGLISH_STOP_WORDS, f"stop words of scikit-learn {sklearn.__version__}"
 
 
 @lru_cache(maxsize=65_536)

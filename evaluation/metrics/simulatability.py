@@ -85,16 +85,6 @@ class Simulatability:
     unanswered: Estimate
     per_explanation: PerExplanation
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON, without the values of each explanation."""
-        return {
-            "precision": self.precision.to_dict(),
-            "precision_micro": self.precision_micro.to_dict(),
-            "simulatable": self.simulatable.to_dict(),
-            "simulatable_macro": self.simulatable_macro.to_dict(),
-            "unanswered": self.unanswered.to_dict(),
-        }
-
 
 def per_explanation(followups: FollowUps) -> PerExplanation:
     """Count follow-ups, simulatable ones and right ones for each explanation."""

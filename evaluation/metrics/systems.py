@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ class SystemComparison:
     """Each system's figures under the common-instances rule (``common``) and without it (``unrestricted``).
 
     ``differences`` are those of every two systems on the common instances, tested within instance with Holm's
-    correction over them all; empty without an ``rng``. ``instances`` is how many instances the common figures rest on, ``left_out`` how many were seen but have no
+    correction over them all; empty without an ``rng``. ``instances`` is how many instances the common figures are based on, ``left_out`` how many were seen but have no
     defined precision in at least one system.
     """
 
@@ -28,17 +27,6 @@ class SystemComparison:
     instances: int
     left_out: int
     differences: tuple[PairedDifference, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "systems": list(self.systems),
-            "instances": self.instances,
-            "left_out": self.left_out,
-            "common": {name: result.to_dict() for name, result in self.common.items()},
-            "unrestricted": {name: result.to_dict() for name, result in self.unrestricted.items()},
-            "differences": [difference.to_dict() for difference in self.differences],
-        }
 
 
 def common_instances(followups: FollowUps, systems: Sequence[str]) -> frozenset[str]:

@@ -244,15 +244,3 @@ def unit_simulatability(
         buckets=buckets_of(found.share[~undecided & ~no_input]),
         per_counterfactual=found,
     )
-
-
-def unit_simulatability_by_system(
-    units: UnitTable, *, rng: np.random.Generator | None = None, replicates: int = 1_000
-) -> dict[str, UnitSimulatability]:
-    """``unit_simulatability`` of each system, in sorted order: the rows of Tables 1 and 3."""
-    results = {}
-    for name in sorted(set(units.system)):
-        rows = np.flatnonzero([system == name for system in units.system])
-        part = UnitTable(**{field: getattr(units, field)[rows] for field in units.__dataclass_fields__})
-        results[name] = unit_simulatability(part, rng=rng, replicates=replicates)
-    return results

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,17 +62,6 @@ class UtilityResult:
     right_before: Estimate
     right_after: Estimate
     gain: Estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "counts": dict(self.counts),
-            "shares": {name: share.to_dict() for name, share in self.shares.items()},
-            "flows": dict(self.flows),
-            "right_before": self.right_before.to_dict(),
-            "right_after": self.right_after.to_dict(),
-            "gain": self.gain.to_dict(),
-        }
 
 
 def utility(

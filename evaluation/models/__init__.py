@@ -2,9 +2,10 @@
 
 from evaluation.models.endpoint import Endpoint
 from evaluation.models.pipeline import Pipeline, Recipe
-from evaluation.models.release import Release
+from evaluation.models.release import Release, ReleaseText
 from evaluation.models.report import Report, ReportFile
 from evaluation.models.run import Batch, Call, Run
+from evaluation.models.signing_key import SigningKey
 from evaluation.models.training import FineTuning, Reward
 from evaluation.models.validation import QuestionVerdict
 
@@ -17,8 +18,10 @@ __all__ = [
     "QuestionVerdict",
     "Recipe",
     "Release",
+    "ReleaseText",
     "Report",
     "ReportFile",
     "Reward",
     "Run",
+    "SigningKey",
 ]

@@ -8,6 +8,7 @@ from django.db.models import Q, Value
 
 from annotator.core.ranges import InRange
 from evaluation.providers.hosts import HostRefused, origin_of
+from evaluation.providers.registry import DEFAULT, PROVIDERS, provider_choices, titles_with
 from evaluation.providers.settings import SettingRefused, certificates_check, headers_check
 
 
@@ -15,11 +16,6 @@ class Endpoint(models.Model):
     """A model service: its address, protocol, rate limits and prices. The key is either in an environment variable or
     stored encrypted; it is never shown again.
     """
-
-    class Protocol(models.TextChoices):
-        OPENAI = "openai", "OpenAI (also vLLM, llama.cpp, Ollama, Azure and most others)"
-        ANTHROPIC = "anthropic", "Anthropic"
-        GEMINI = "gemini", "Gemini"
 
     workspace = models.ForeignKey(
         "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="endpoints"
@@ -31,8 +27,13 @@ class Endpoint(models.Model):
         help_text="Workspaces whose runs can use this endpoint at its owner's expense. They can't change it.",
     )
     name = models.CharField(max_length=100)
+    #: The name of its provider, which may be one that has been removed since.
     protocol = models.CharField(
-        max_length=10, choices=Protocol, default=Protocol.OPENAI, db_default=Protocol.OPENAI
+        max_length=100,
+        choices=provider_choices,
+        default=DEFAULT,
+        db_default=DEFAULT,
+        error_messages={"invalid_choice": "The provider “%(value)s” isn't installed here. Choose another."},
     )
     base_url = models.CharField(
         max_length=500,
@@ -80,6 +81,23 @@ class Endpoint(models.Model):
         default=False,
         db_default=False,
         help_text="The model reads images: simulators send it the images of items. Otherwise it gets their alternative text.",
+    )
+    thinking_tokens = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[InRange(0, 200_000)],
+        help_text="For the model's thinking, in addition to the tokens of its reply. Leave it empty for 4,000 with models that are known "
+        "to think, and none with others.",
+    )
+    fold_system = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The model takes no system role: the instructions begin the first question instead.",
+    )
+    stream = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The server answers in streams only. They are read to their end; nothing else changes.",
     )
     price_in = models.DecimalField(
         max_digits=12,
@@ -151,6 +169,8 @@ class Endpoint(models.Model):
             raise ValidationError({"base_url": str(error)}) from None
         if not isinstance(self.parameters, dict):
             raise ValidationError({"parameters": "Enter a JSON object."})
+        if self.stream and not (self.protocol in PROVIDERS and PROVIDERS.get(self.protocol).can_stream):
+            raise ValidationError({"stream": f"Only with the {titles_with('can_stream')} protocol."})
         for name, check in (("headers", headers_check), ("ca_certificates", certificates_check)):
             try:
                 check(getattr(self, name))

@@ -18,6 +18,7 @@ class Release(models.Model):
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
         RUNNING = "running", "running"
+        REVIEW = "review", "texts wait for approval"
         DONE = "done", "done"
         FAILED = "failed", "failed"
 
@@ -30,6 +31,11 @@ class Release(models.Model):
     citation = models.TextField(blank=True, help_text="How to cite the data.")
     attributes = models.JSONField(
         default=list, blank=True, help_text="The attributes of raters that are released."
+    )
+    free_text = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Release answers in words and reasons of exclusions, each after approval.",
     )
     #: The secret that the pseudonyms are made with. Never shown and never part of the archive.
     key = models.CharField(max_length=64, editable=False)
@@ -73,7 +79,7 @@ class Release(models.Model):
         alone = self.findings.get("alone", 0)
         if alone:
             found.append(
-                f"{plural(alone, 'rater has', 'raters have')} a combination of attributes that fewer than five raters share. Somebody who "
+                f"{plural(alone, 'rater has', 'raters have')} a combination of attributes that fewer than five raters share. Someone who "
                 "knows them could recognise them by it. Consider releasing fewer attributes."
             )
         removed = self.findings.get("removed", {})
@@ -81,3 +87,31 @@ class Release(models.Model):
             kinds = listed([f"{kind} ({number:,})" for kind, number in removed.items()])
             found.append(f"Removed from free text: {kinds}. Read the texts before you publish them.")
         return found
+
+
+class ReleaseText(models.Model):
+    """A free text that a release would contain, after screening, and the decision on it. The archive is made once all have one."""
+
+    class Decision(models.TextChoices):
+        PENDING = "pending", "not decided"
+        APPROVED = "approved", "approved"
+        REMOVED = "removed", "removed"
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="texts")
+    place = models.CharField(max_length=200, help_text="Where it is, such as “answers: comment”.")
+    text = models.TextField()
+    #: SHA-256 of the text.
+    digest = models.CharField(max_length=64)
+    uses = models.PositiveIntegerField(help_text="How often it occurs.")
+    decision = models.CharField(max_length=8, choices=Decision, default=Decision.PENDING)
+    decided_by = models.ForeignKey("annotator.User", models.SET_NULL, null=True, blank=True, related_name="+")
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["place", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["release", "place", "digest"], name="release_text_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text[:60]}"

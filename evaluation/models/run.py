@@ -16,6 +16,8 @@ class Run(models.Model):
 
     #: The option of a run that tries a prompt on a few items: how many.
     TRIAL = "trial"
+    #: The option of a simulator's run whose judgments get a rater for each fingerprint that the server returns.
+    BY_FINGERPRINT = "by_fingerprint"
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
@@ -25,6 +27,9 @@ class Run(models.Model):
         DONE = "done", "done"
         INCOMPLETE = "incomplete", "finished with failed calls"
         FAILED = "failed", "failed"
+
+    #: States in which a run continues without anybody's help.
+    LIVE = (State.QUEUED, State.RUNNING)
 
     class Mode(models.TextChoices):
         LIVE = "live", "one request per call"
@@ -78,7 +83,7 @@ class Run(models.Model):
     spent_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     #: The most that requests without a reply can have cost: timed out, cut off, or lost with their worker.
     lost_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
-    #: What the endpoint charged beyond the reserved cost; the run pauses as soon as that happens.
+    #: What the endpoint charged beyond the reserved cost; the run pauses as soon as that happens, with or without a budget.
     overrun_cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
     sent_calls = models.PositiveIntegerField(default=0, help_text="Requests sent, including retries.")
     lost_calls = models.PositiveIntegerField(
@@ -104,6 +109,14 @@ class Run(models.Model):
         editable=False,
         db_default=models.Value({}, models.JSONField()),
         help_text="Slice number -> the most requests that its worker may have in flight.",
+    )
+    latest_attempts = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="What became of the latest attempts since the last start, one letter each; see evaluation.runs.canary.",
     )
     hidden_at = models.DateTimeField(
         null=True,

@@ -47,6 +47,10 @@ class FineTuning(models.Model):
         CANCELLING = "cancelling", "being cancelled"
         CANCELLED = "cancelled", "cancelled"
 
+    #: States of a job that may still be sent or trained, and those in which it may still cost something.
+    OPEN = (State.WAITING, State.RUNNING)
+    UNDECIDED = (*OPEN, State.CANCELLING)
+
     pipeline = models.ForeignKey(Pipeline, models.CASCADE, related_name="tunings")
     endpoint = models.ForeignKey(Endpoint, models.PROTECT, related_name="+")
     step = models.CharField(max_length=100)

@@ -9,29 +9,19 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator.core.errors import Conflict
+from annotator.core.tables.faults import FileRefused
 from annotator.hit_types.base import JSON
 from annotator.models import Study
-from annotator.services.imports.faults import ImportRefused
 from evaluation.models import Call, Pipeline, Report, Run
-from evaluation.pipelines.carry_out import (
-    step_advance,
-    step_report,
-    step_run_create,
-    step_study,
-    step_validate,
-    study_of,
-)
+from evaluation.pipelines.contract import CurrentStep, step_kind
 from evaluation.pipelines.control import BY_RESEARCHER
-from evaluation.pipelines.material_write import GOLD
+from evaluation.pipelines.model_step import ModelStep
 from evaluation.pipelines.moved import is_over, moves_confirm
-from evaluation.pipelines.options import step_options
-from evaluation.pipelines.recipe import OTHER_KINDS
+from evaluation.pipelines.slots import left_out_for, slots_named
 from evaluation.pipelines.training import tuning_work
 from evaluation.pipelines.tuning_control import tunings_cancel, tunings_retry
-from evaluation.runs.lifecycle import run_cancel, run_resume, run_retry_failed, run_start
+from evaluation.runs.lifecycle import run_cancel, run_resume, run_retry_failed
 from evaluation.runs.wake import pipeline_wake
-
-_LIVE = (Run.State.QUEUED, Run.State.RUNNING)
 
 
 def pipeline_advance(*, pipeline_pk: int) -> str:
@@ -61,19 +51,29 @@ def _advance(pipeline_pk: int) -> str:
             return pipeline.state
         step = steps[pipeline.step]
         try:
-            done = step_advance(pipeline, step)
-        except (ValidationError, ImportRefused, KeyError, ValueError) as error:
-            done, pipeline.state = None, Pipeline.State.PAUSED
-            said = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-            pipeline.reason = f"{step['name']}: {said}"[:2000]
-        if done is None:
+            result = step_advance(pipeline, step)
+        except (ValidationError, FileRefused, KeyError, ValueError) as error:
+            result = None
+            message = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+            CurrentStep(pipeline, step).pause(message)
+        if result is None:
             pipeline.save(update_fields=["state", "reason"])
             return pipeline.state if pipeline.state == Pipeline.State.PAUSED else "waiting"
-        pipeline.results[step["name"]] = done
+        pipeline.results[step["name"]] = result
         pipeline.step += 1
         pipeline.state, pipeline.reason = Pipeline.State.RUNNING, ""
         pipeline.save(update_fields=["results", "step", "state", "reason", "study"])
         return "on"
+
+
+def step_advance(pipeline: Pipeline, content: JSON) -> JSON | None:
+    """Start a step of a pipeline, or check on it. Returns its result in numbers, or None while it is still going on."""
+    if why := left_out_for(content, slots_named(pipeline.overrides)):
+        return {"left_out": why}
+    step, kind = CurrentStep(pipeline, content), step_kind(content["kind"])
+    if kind.of_study and "study" not in pipeline.results[step.options["study"]]:
+        return {"left_out": "its study was left out"}
+    return kind.advance(step)
 
 
 def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
@@ -83,7 +83,7 @@ def pipeline_cancel(*, pipeline: Pipeline) -> Pipeline:
         if pipeline.state != Pipeline.State.DONE:
             pipeline.state, pipeline.finished_at = Pipeline.State.CANCELLED, timezone.now()
             pipeline.save(update_fields=["state", "finished_at"])
-            for run in pipeline.runs.filter(state__in=[*_LIVE, Run.State.PAUSED]):
+            for run in pipeline.runs.filter(state__in=[*Run.LIVE, Run.State.PAUSED]):
                 run_cancel(run=run)
             tunings_cancel(pipeline=pipeline)
     return pipeline
@@ -143,31 +143,7 @@ def pipeline_step_again(
         raise ValidationError({"name": f"{pipeline.recipe} has no step {name!r}"})
     if name not in pipeline.results:
         raise ValidationError({"name": f"{name}: the pipeline has not reached this step yet"})
-    if choices and step["kind"] in OTHER_KINDS:
+    kind = step_kind(step["kind"])
+    if choices and not isinstance(kind, ModelStep):
         raise ValidationError({"choices": f"{name} starts no run; only steps that do take other choices"})
-    if step["kind"] == "study":
-        with transaction.atomic():
-            row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
-            row.results[name] = step_study(row, step)
-            row.save(update_fields=["results"])
-        return Study.objects.get(slug=row.results[name]["study"])
-    if step["kind"] == "report":
-        return step_report(pipeline, step)
-    if step["kind"] == "fine_tune":
-        raise ValidationError(
-            {"name": f"{name}: a model is tuned once in a pipeline; start another pipeline"}
-        )
-    if step["kind"] == "validate":
-        with transaction.atomic():
-            row = Pipeline.objects.select_for_update(no_key=True).get(pk=pipeline.pk)
-            found = step_validate(row, step)
-            if found is None:
-                raise ValidationError({"name": row.reason})
-            row.results[name] = found
-            row.save(update_fields=["results"])
-        return study_of(pipeline, step)
-    if step["kind"] == "explain" and step_options(pipeline, step).get("method") == GOLD:
-        raise ValidationError(
-            {"name": f"{name}: gold rationales are in the dataset; there is nothing to ask about"}
-        )
-    return run_start(run=step_run_create(pipeline, step, attach=False, choices=choices))
+    return kind.repeat(CurrentStep(pipeline, step), choices or {})

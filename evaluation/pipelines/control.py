@@ -10,9 +10,9 @@ from django.db import transaction
 
 from annotator.core.errors import Conflict
 from evaluation.models import Pipeline, Run
+from evaluation.pipelines.budget import smaller_budget, tuning_spent
 from evaluation.pipelines.endpoints import ALL_STEPS
-from evaluation.pipelines.options import smaller_budget, step_options
-from evaluation.pipelines.training import tuning_spent
+from evaluation.pipelines.options import step_options
 from evaluation.runs.lifecycle import run_budget_set, run_pause, run_retry_failed
 
 #: The reason shown for a pipeline that a person has paused; only a person can resume it.
@@ -31,7 +31,7 @@ def pipeline_pause(*, pipeline: Pipeline) -> Pipeline:
             raise Conflict(f"{row} is {row.get_state_display()}.")
         row.state, row.reason = Pipeline.State.PAUSED, BY_RESEARCHER
         row.save(update_fields=["state", "reason"])
-        for run in row.runs.filter(state__in=[Run.State.RUNNING, Run.State.QUEUED]):
+        for run in row.runs.filter(state__in=Run.LIVE):
             run_pause(run=run)
     return row
 
@@ -59,8 +59,7 @@ def pipeline_budget_set(*, pipeline: Pipeline, budget: Decimal | None) -> Pipeli
         if whole:
             row.overrides[ALL_STEPS] = whole
         row.save(update_fields=["overrides"])
-        waiting = [Run.State.RUNNING, Run.State.QUEUED, Run.State.PAUSED]
-        for run in row.runs.filter(state__in=waiting):
+        for run in row.runs.filter(state__in=[*Run.LIVE, Run.State.PAUSED]):
             left = None if budget is None else budget - (total - used[run.pk])
             run_budget_set(run=run, budget_calls=run.budget_calls, budget_cost=_run_budget(row, run, left))
     return row

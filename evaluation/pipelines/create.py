@@ -14,20 +14,22 @@ from annotator.hit_types.base import JSON
 from annotator.models import Dataset, User, Workspace
 from evaluation.models import Endpoint, Pipeline, Recipe
 from evaluation.pipelines.endpoints import (
-    ALL_STEPS,
     endpoints_check,
     own_model_check,
     simulators_check,
-    with_second,
+    with_slots,
 )
 from evaluation.pipelines.recipe import recipe_check
-from evaluation.pipelines.steps.material import in_test_part
+from evaluation.pipelines.slots import ALL_STEPS, SLOTS, slot_asked, slots_named
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake
 from evaluation.selectors.endpoint import endpoint_check
+from evaluation.selectors.material import part_of
 
 #: The overrides that apply to the whole pipeline.
-FOR_ALL = frozenset({"allow_own_model", "budget", "second", "second_endpoint", "simulators"})
+FOR_ALL = frozenset(
+    {"allow_own_model", "budget", "simulators", *SLOTS, *(f"{slot}_endpoint" for slot in SLOTS)}
+)
 
 
 def recipe_save(
@@ -67,22 +69,24 @@ def pipeline_create(
     """Create a pipeline and start it.
 
     ``overrides`` maps a step's name to choices (and ``model``, ``prompt``, ``budget``) that replace the recipe's. The key
-    ``"*"`` applies to the whole pipeline: ``budget``, the most that all its runs may cost together; ``second``, the
-    model that a recipe calls ``{second}`` (by default the endpoint's own), at ``second_endpoint``; and ``simulators``,
-    the models that judge instead of those that the recipe names. A step's ``endpoint`` is the name of its own.
+    ``"*"`` applies to the whole pipeline: ``budget``, the most that all its runs may cost together; ``second``, ``third``
+    and ``evaluator``, the models that a recipe calls ``{second}`` and so on (by default the endpoint's own), at
+    ``second_endpoint`` and so on; and ``simulators``, the models that judge instead of those that the recipe names. A
+    step's ``endpoint`` is the name of its own.
 
     ``check_simulators``: refuse a model that is studied as a simulator, unless ``"*"`` has ``allow_own_model``. Pages and
     commands set it.
 
-    Raises ``ValidationError`` for overrides that don't fit the recipe, for a recipe or endpoint of another workspace, and
-    for a dataset without questions in a part that the recipe needs.
+    Raises ``ValidationError`` for overrides that don't fit the recipe, for a recipe or endpoint of another workspace, for a
+    dataset without questions in a part that the recipe needs, and without an evaluator where models are compared.
     """
     overrides_check(content=recipe.content, overrides=overrides)
     endpoint_check(endpoint=endpoint, workspace_id=dataset.workspace_id)
     if recipe.workspace_id != dataset.workspace_id:
         raise ValidationError({"recipe": "This recipe belongs to another workspace. Save it in this one."})
     parts_check(content=recipe.content, keys=dataset.instances.values_list("key", flat=True))
-    overrides = with_second(overrides or {}, workspace_id=dataset.workspace_id)
+    overrides = with_slots(overrides or {}, workspace_id=dataset.workspace_id)
+    evaluator_check(content=recipe.content, overrides=overrides, endpoint=endpoint, dataset=dataset)
     endpoints_check(
         content=recipe.content, overrides=overrides, endpoint=endpoint, workspace_id=dataset.workspace_id
     )
@@ -105,14 +109,37 @@ def pipeline_create(
     return pipeline
 
 
+def evaluator_check(*, content: JSON, overrides: JSON, endpoint: Endpoint, dataset: Dataset) -> None:
+    """Check that models that are compared on one dataset have one evaluator; raises ``ValidationError`` (evaluator).
+
+    A model that writes its own counterfactuals and splits its own explanations differs from the others in more than its
+    explanations. A pipeline without an evaluator, which is then the studied model, can only be the first on its dataset.
+    """
+    if not any(slot_asked(step) == "evaluator" for step in content["steps"]):
+        return
+    own = slots_named(overrides).get("evaluator", endpoint.model)
+    others = Pipeline.objects.filter(dataset=dataset, recipe__name=content["name"])
+    for other in others.exclude(state=Pipeline.State.CANCELLED).select_related("endpoint"):
+        theirs = slots_named(other.overrides).get("evaluator", other.endpoint.model)
+        if other.endpoint.model != endpoint.model and theirs != own:
+            raise ValidationError(
+                {
+                    "evaluator": f"Pipeline {other.pk} studies {other.endpoint.model!a} on this dataset with the evaluator "
+                    f"{theirs!a}. To compare models, one evaluator must write the counterfactuals and split the explanations "
+                    f"of all: name {theirs!a} here, or use a dataset of its own."
+                }
+            )
+
+
 def parts_check(*, content: JSON, keys: Iterable[str]) -> None:
     """Check that a recipe that trains on some questions and tests on others finds both; raises ``ValidationError``."""
     wanted = {str(step.get("options", {}).get("part", "all")) for step in content["steps"]} - {"all"}
     if not wanted:
         return
     keys = list(keys)
-    there = {"test" if in_test_part(key) else "train" for key in keys}
-    if missing := sorted(wanted - there):
+    there = {part_of(key) for key in keys}
+    # Without validation questions the last round is used.
+    if missing := sorted(wanted - there - {"validation"}):
         raise ValidationError(
             {
                 "dataset": f"None of its {len(keys):,} instances is in the {missing[0]} part, and this recipe trains on one part"

@@ -1,20 +1,27 @@
-"""Which endpoint and model each step of a pipeline asks: its own, the second model's, or those of the simulators."""
+"""Which endpoint and model each step of a pipeline asks: its own, that of a slot, or those of the simulators."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
 
 from annotator.hit_types.base import JSON
+from evaluation.core.step_kinds import kinds_making
 from evaluation.models import Endpoint, Pipeline
-from evaluation.pipelines.recipe import filled
+from evaluation.pipelines.slots import (
+    ALL_STEPS,
+    SLOTS,
+    STUDIED,
+    filled,
+    left_out_for,
+    options_with,
+    slot_asked,
+    slots_named,
+)
 from evaluation.selectors.endpoint import endpoint_named
-
-#: The key of overrides that apply to the whole pipeline.
-ALL_STEPS = "*"
-SECOND = "{second}"
 
 
 @dataclass(frozen=True)
@@ -34,21 +41,24 @@ def endpoint_by_name(name: str, *, workspace_id: int | None) -> Endpoint:
 
 
 def step_endpoint(*, step: JSON, overrides: JSON, endpoint: Endpoint, workspace_id: int | None) -> Endpoint:
-    """The endpoint of a step: its own ``endpoint``, for the second model ``second_endpoint``, else the pipeline's."""
+    """The endpoint of a step: its own ``endpoint``, for the model of a slot such as the second that slot's, else the
+    pipeline's."""
     own = step.get("options", {})
     chosen = overrides.get(step["name"], {}).get("endpoint") or own.get("endpoint")
-    if not chosen and own.get("model") == SECOND:
-        chosen = overrides.get(ALL_STEPS, {}).get("second_endpoint")
+    if not chosen and (slot := slot_asked(step)):
+        chosen = overrides.get(ALL_STEPS, {}).get(f"{slot}_endpoint")
     return endpoint_by_name(str(chosen), workspace_id=workspace_id) if chosen else endpoint
 
 
-def with_second(overrides: JSON, *, workspace_id: int | None) -> JSON:
-    """The overrides with the second endpoint's own model as the second one, if an endpoint is named and no model."""
+def with_slots(overrides: JSON, *, workspace_id: int | None) -> JSON:
+    """The overrides with an endpoint's own model in each slot for which an endpoint is named and no model."""
     whole = overrides.get(ALL_STEPS, {})
-    if not whole.get("second_endpoint") or whole.get("second"):
-        return overrides
-    second = endpoint_by_name(whole["second_endpoint"], workspace_id=workspace_id).model
-    return overrides | {ALL_STEPS: whole | {"second": second}}
+    found = {
+        slot: endpoint_by_name(whole[f"{slot}_endpoint"], workspace_id=workspace_id).model
+        for slot in SLOTS
+        if whole.get(f"{slot}_endpoint") and not whole.get(slot)
+    }
+    return overrides | {ALL_STEPS: whole | found} if found else overrides
 
 
 def simulators_named(
@@ -87,6 +97,22 @@ def simulators_check(value: Any) -> None:
         raise ValidationError({"overrides": f"{ALL_STEPS}: simulators: {shape}"})
 
 
+def overrides_for_all(
+    *, slots: Mapping[str, str | None], budget: Any, simulators: str, allow_own_model: bool
+) -> JSON:
+    """The overrides that apply to the whole pipeline, from what a form or a command was given; without those left empty.
+
+    ``slots`` maps ``second``, ``second_endpoint`` and so on to a model's or an endpoint's name.
+    """
+    texts = {**slots, "budget": budget}
+    chosen: JSON = {name: str(value) for name, value in texts.items() if value not in (None, "")}
+    if simulators:
+        chosen["simulators"] = simulators_read(simulators)
+    if allow_own_model:
+        chosen["allow_own_model"] = True
+    return {ALL_STEPS: chosen} if chosen else {}
+
+
 def endpoints_check(*, content: JSON, overrides: JSON, endpoint: Endpoint, workspace_id: int | None) -> None:
     """Check that the workspace may use every endpoint that a pipeline names; raises ``ValidationError`` (overrides)."""
     for step in content["steps"]:
@@ -100,7 +126,8 @@ def models_studied(pipeline: Pipeline) -> set[str]:
 
 
 def _studied(overrides: JSON, endpoint: Endpoint) -> set[str]:
-    return {endpoint.model, str(overrides.get(ALL_STEPS, {}).get("second") or "")} - {""}
+    slots = slots_named(overrides)
+    return {endpoint.model, *(slots[slot] for slot in STUDIED if slot in slots)}
 
 
 def own_model_check(*, content: JSON, overrides: JSON, endpoint: Endpoint, workspace_id: int | None) -> None:
@@ -110,22 +137,19 @@ def own_model_check(*, content: JSON, overrides: JSON, endpoint: Endpoint, works
     A model may find its own explanations easier to follow than others do. The papers' simulators are among the models
     that they study, so it is allowed on request, for designs like theirs.
     """
-    overrides = with_second(overrides, workspace_id=workspace_id)
+    overrides = with_slots(overrides, workspace_id=workspace_id)
     whole = overrides.get(ALL_STEPS, {})
     if whole.get("allow_own_model"):
         return
     named = simulators_named(overrides=overrides, endpoint=endpoint, workspace_id=workspace_id)
     chosen = {asked.model for asked in named}
-    second = str(whole.get("second") or "")
+    slots = slots_named(overrides)
+    judging = kinds_making("judgments")
     for step in content["steps"] if not named else ():
-        if step["kind"] != "simulate":
+        if step["kind"] not in judging or left_out_for(step, slots):
             continue
-        own = step.get("options", {})
-        if not second and "without_second" in step:
-            if step["without_second"] is None:
-                continue
-            own = own | step["without_second"]
-        options = filled(own | overrides.get(step["name"], {}), endpoint.model, second)
+        own = options_with(step, slots)
+        options = filled(own | overrides.get(step["name"], {}), endpoint.model, slots)
         place = step_endpoint(step=step, overrides=overrides, endpoint=endpoint, workspace_id=workspace_id)
         chosen.add(str(options.get("model") or place.model))
     if own_models := sorted(chosen & _studied(overrides, endpoint)):

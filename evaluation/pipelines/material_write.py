@@ -27,7 +27,7 @@ def gold_explanations(*, dataset: Dataset) -> int:
     system, _ = System.objects.get_or_create(
         workspace=dataset.workspace, name=GOLD, defaults={"model": "", "method": GOLD}
     )
-    found = Instance.objects.filter(dataset=dataset).exclude(gold_rationale="").exclude(gold_label="")
+    with_gold = Instance.objects.filter(dataset=dataset).exclude(gold_rationale="").exclude(gold_label="")
     rows = [
         Explanation(
             instance=instance,
@@ -36,7 +36,7 @@ def gold_explanations(*, dataset: Dataset) -> int:
             output=instance.gold_label,
             digest=text_digest(instance.gold_rationale, instance.gold_label),
         )
-        for instance in found.order_by("pk")
+        for instance in with_gold.order_by("pk")
     ]
     Explanation.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)

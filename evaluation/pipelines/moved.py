@@ -1,4 +1,4 @@
-"""Endpoints that have become another deployment in the middle of a pipeline: refuse to go on there, or confirm it."""
+"""Endpoints that have become another deployment in the middle of a pipeline: refuse to continue there, or confirm it."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def moved_endpoints(pipeline: Pipeline) -> list[Endpoint]:
     """The endpoints, in order of their numbers, that are another deployment than the pipeline's answers and fine-tuning
     jobs come from. Of a pipeline that is over, only those where a fine-tuning job is still being cancelled."""
     runs = pipeline.runs.none() if is_over(pipeline) else pipeline.runs.select_related("endpoint")
-    found = {run.endpoint for run in runs if has_moved(run, run.endpoint)}
-    found |= {
+    endpoints = {run.endpoint for run in runs if has_moved(run, run.endpoint)}
+    endpoints |= {
         tuning.endpoint
         for tuning in _tunings(pipeline).select_related("endpoint")
         if is_elsewhere(tuning.endpoint, than=tuning.deployments)
     }
-    return sorted(found, key=lambda endpoint: endpoint.pk)
+    return sorted(endpoints, key=lambda endpoint: endpoint.pk)
 
 
 def moves_confirm(*, pipeline: Pipeline, deployments: Sequence[str]) -> bool:
@@ -76,10 +76,10 @@ def moves_confirm(*, pipeline: Pipeline, deployments: Sequence[str]) -> bool:
 def _tunings(pipeline: Pipeline) -> QuerySet[FineTuning]:
     """The pipeline's jobs that may still be used: resuming the pipeline starts failed and cancelled ones from scratch. Of a
     pipeline that is over, those that are still being cancelled."""
-    found = FineTuning.objects.filter(pipeline=pipeline).defer("file").order_by("pk")
+    tunings = FineTuning.objects.filter(pipeline=pipeline).defer("file").order_by("pk")
     if is_over(pipeline):
-        return found.filter(state=FineTuning.State.CANCELLING)
-    return found.exclude(state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED])
+        return tunings.filter(state=FineTuning.State.CANCELLING)
+    return tunings.exclude(state__in=[FineTuning.State.FAILED, FineTuning.State.CANCELLED])
 
 
 def _tuning_confirm(pipeline: Pipeline, tuning: FineTuning) -> bool:

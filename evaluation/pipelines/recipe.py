@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from annotator.hit_types.base import JSON
-from evaluation.selectors.material import VALIDATED
+from evaluation.core.step_kinds import STEP_KINDS
+from evaluation.pipelines.contract import StepInRecipe, step_kind
+from evaluation.pipelines.material import TASKS
+from evaluation.pipelines.option_checks import OptionError
+from evaluation.pipelines.slots import STUDIED, combinations_of_slots, options_with
 
 FOLDER = Path(__file__).parent / "recipes"
-#: Kinds of step without calls to a model.
-OTHER_KINDS = ("study", "validate", "fine_tune", "report")
-#: Kinds of step that work on a study made by an earlier step.
-OF_A_STUDY = ("simulate", "validate", "report")
-
 MOST_ROUNDS = 50
 
 
@@ -47,9 +46,6 @@ def recipe_check(content: Any) -> JSON:
     ...
     evaluation.pipelines.recipe.RecipeError: steps: expected at least one
     """
-    from evaluation.pipelines.steps.material import TASKS
-    from evaluation.runs.registry import steps as known
-
     if not isinstance(content, dict):
         raise RecipeError("expected a JSON object")
     if content.get("task") not in TASKS:
@@ -65,26 +61,24 @@ def recipe_check(content: Any) -> JSON:
             raise RecipeError(f"step {number}: name: is missing")
         if name in seen:
             raise RecipeError(f"step {number}: name: {name!r} is used twice")
-        kinds = [*known(), *OTHER_KINDS]
-        if step.get("kind") not in kinds:
-            raise RecipeError(f"{name}: kind: {step.get('kind')!r} is not one of {', '.join(kinds)}")
+        if step.get("kind") not in STEP_KINDS.names():
+            known = ", ".join(STEP_KINDS.names())
+            raise RecipeError(f"{name}: kind: {step.get('kind')!r} is not one of {known}")
         if not isinstance(step.get("options", {}), dict):
             raise RecipeError(f"{name}: options: expected a JSON object")
-        if not isinstance(step.get("without_second", {}), dict | None):
-            raise RecipeError(
-                f"{name}: without_second: expected a JSON object, or null to leave the step out"
-            )
-        if step["kind"] in OF_A_STUDY and step.get("options", {}).get("study") not in seen:
-            raise RecipeError(f"{name}: study: names no step before this one")
-        together = step.get("options", {}).get("together", [])
-        if not isinstance(together, list) or not set(map(str, together)) <= seen:
-            raise RecipeError(f"{name}: together: expected a list of steps before this one")
-        if step.get("options", {}).get("questions") == VALIDATED and not any(
-            earlier["kind"] == "validate" for earlier in steps[: number - 1]
-        ):
-            raise RecipeError(f"{name}: questions: {VALIDATED} needs a validate step before this one")
-        if step.get("options", {}).get("labels_of", name) not in {*seen, name}:
-            raise RecipeError(f"{name}: labels_of: expected a simulate step before this one")
+        for slot in STUDIED:
+            if step.get(f"with_{slot}", None) is not None:
+                raise RecipeError(f"{name}: with_{slot}: expected null, to leave the step out")
+            if not isinstance(step.get(f"without_{slot}", {}), dict | None):
+                raise RecipeError(
+                    f"{name}: without_{slot}: expected a JSON object, or null to leave the step out"
+                )
+        for named in combinations_of_slots():
+            options = options_with(step, named)
+            try:
+                step_kind(step["kind"]).check(StepInRecipe(options, content["task"], steps[: number - 1]))
+            except OptionError as error:
+                raise RecipeError(f"{name}: {error}") from None
         seen.add(name)
     return content
 
@@ -117,23 +111,4 @@ def _numbered(value: Any, number: int) -> Any:
         return [_numbered(held, number) for held in value]
     if isinstance(value, dict):
         return {key: _numbered(held, number) for key, held in value.items()}
-    return value
-
-
-def filled(value: Any, model: str, second: str = "", pipeline: int | None = None) -> Any:
-    """A step's choices with ``{model}``, ``{second}`` and ``{pipeline}``, the pipeline's number, filled in.
-
-    Without a second model, the first is used for both. Before there is a pipeline, its number is left as it is.
-
-    >>> filled({"system": "{model} · post-hoc {pipeline}", "generator": "{second}"}, "gpt", pipeline=7)
-    {'system': 'gpt · post-hoc 7', 'generator': 'gpt'}
-    """
-    if isinstance(value, str):
-        number = "{pipeline}" if pipeline is None else str(pipeline)
-        named = value.replace("{model}", model).replace("{second}", second or model)
-        return named.replace("{pipeline}", number)
-    if isinstance(value, list):
-        return [filled(held, model, second, pipeline) for held in value]
-    if isinstance(value, dict):
-        return {key: filled(held, model, second, pipeline) for key, held in value.items()}
     return value

@@ -13,7 +13,7 @@ from annotator.hit_types.base import JSON, ItemSource, MadeFrom
 from annotator.hit_types.making import ExplanationSource, FollowUpSource, InstanceSource
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output
-from evaluation.pipelines.steps.outputs import sanity_system
+from evaluation.pipelines.material import sanity_system
 from evaluation.selectors.material import generalization_questions
 
 Sources = Iterator[ItemSource]
@@ -44,18 +44,18 @@ def study_rows(
 
 
 def _explanations(dataset: Dataset, systems: Sequence[str]) -> QuerySet[Explanation]:
-    found = Explanation.objects.filter(instance__dataset=dataset).select_related("instance", "system")
-    return (found.filter(system__name__in=systems) if systems else found).order_by("pk")
+    of_dataset = Explanation.objects.filter(instance__dataset=dataset).select_related("instance", "system")
+    return (of_dataset.filter(system__name__in=systems) if systems else of_dataset).order_by("pk")
 
 
 def _units(dataset: Dataset) -> Mapping[int, tuple[tuple[str, str], ...]]:
-    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    units_of: dict[int, list[tuple[str, str]]] = defaultdict(list)
     rows = AtomicUnit.objects.filter(explanation__instance__dataset=dataset).order_by(
         "explanation_id", "number"
     )
     for explanation, role, text in rows.values_list("explanation_id", "role", "text"):
-        found[explanation].append((role, text))
-    return {explanation: tuple(units) for explanation, units in found.items()}
+        units_of[explanation].append((role, text))
+    return {explanation: tuple(units) for explanation, units in units_of.items()}
 
 
 def _instance(instance: Instance) -> InstanceSource:
@@ -130,11 +130,11 @@ def _of_explanations(dataset: Dataset, systems: Sequence[str], choices: Mapping[
 
 def _of_instances(dataset: Dataset, systems: Sequence[str], choices: Mapping[str, Any]) -> Sources:
     """Each instance with the first explanation of every system."""
-    found: dict[int, dict[str, ExplanationSource]] = defaultdict(dict)
+    by_system: dict[int, dict[str, ExplanationSource]] = defaultdict(dict)
     for explanation in _explanations(dataset, systems):
-        found[explanation.instance_id].setdefault(explanation.system.name, _explanation(explanation))
+        by_system[explanation.instance_id].setdefault(explanation.system.name, _explanation(explanation))
     for instance in Instance.objects.filter(dataset=dataset).order_by("pk"):
-        shown = tuple(found[instance.pk].values())
+        shown = tuple(by_system[instance.pk].values())
         yield ItemSource(_instance(instance), explanations=shown, choices=choices)
 
 

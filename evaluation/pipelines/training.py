@@ -1,4 +1,4 @@
-"""Rewards and fine-tuning in a pipeline: every round's rationales, rewards, file, job and model are rows.
+"""Fine-tuning in a pipeline: every round's rationales, rewards, file, job and model are rows.
 
 Nothing here waits: a worker checks a job and returns later. A job is started once: a worker that takes over looks for
 the file's job before it starts one.
@@ -7,38 +7,35 @@ the file's job before it starts one.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from decimal import ROUND_UP, Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db.models import Max, Sum
+from django.db.models import Max
 from django.utils import timezone
 
 from annotator.core import jobs
-from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, prompt_part, render_prompt
 from annotator.hit_types.making import question_columns
-from annotator.models import Explanation, FollowUp, Instance, Output
-from evaluation.models import Call, Endpoint, FineTuning, Pipeline, Reward, Run
+from annotator.models import Instance
+from evaluation.models import Endpoint, FineTuning, Pipeline, Reward
+from evaluation.pipelines.budget import step_budget
+from evaluation.pipelines.contract import CurrentStep
+from evaluation.pipelines.endpoints import step_endpoint
 from evaluation.pipelines.moved import moved_refuse, tuning_moved_reason
-from evaluation.pipelines.steps.material import in_test_part, shown
-from evaluation.prompts import prompt_file
-from evaluation.prompts.rewards import PAPER_BINS, HeldOut, TrainingExample, chat_lines, reward_quantiles
+from evaluation.prompts import prompt_file, shown
+from evaluation.prompts.rewards import HeldOut, TrainingExample, chat_lines
 from evaluation.providers.base import ProviderError
+from evaluation.providers.contract import FineTuner, TuningJob
 from evaluation.providers.keys import KeyRefused
 from evaluation.runs.endpoint_settings import deployment_of, is_elsewhere
-from evaluation.selectors.endpoint import endpoint_openai
-
-if TYPE_CHECKING:
-    from evaluation.providers.fine_tuning import FineTuner, TuningJob
+from evaluation.selectors.endpoint import endpoint_client, fine_tuner_of
+from evaluation.selectors.material import in_test_part
 
 T = TypeVar("T")
-_OPEN = (FineTuning.State.WAITING, FineTuning.State.RUNNING)
-#: States in which a job may still cost something.
-_UNDECIDED = (*_OPEN, FineTuning.State.CANCELLING)
 #: The endpoint's final state of a job -> ours.
 ENDED = {
     "succeeded": FineTuning.State.DONE,
@@ -49,71 +46,6 @@ ENDED = {
 AGAIN = timedelta(seconds=30)
 _MILLION = Decimal(1_000_000)
 _UNIT = Decimal("0.00000001")
-
-
-def rewards_keep(*, pipeline: Pipeline, step: str, run: Run, bins: int = PAPER_BINS) -> JSON:
-    """Store the GEN-U of each rationale that a reward run has used; returns the round's numbers.
-
-    ``mean_reward`` is over the round's samples, from -1 to 1: a rationale that was sampled three times counts three times.
-    Otherwise the mean would fall as a model learns, because it repeats its good rationales and varies its poor ones.
-    Safe to call again.
-    """
-    from evaluation.metrics import gen_u  # imported late, because the web process doesn't load scipy
-
-    answered = (
-        run.calls.filter(parsed__isnull=False).order_by("pk").only("key", "subject", "context", "parsed")
-    )
-    calls = [(call.about, call.context, call.result) for call in answered]
-    gold = dict(FollowUp.objects.filter(pk__in={pk for pk, _, _ in calls}).values_list("pk", "gold_label"))
-    alone = dict(
-        Output.objects.filter(
-            follow_up__in=gold, system__name=f"{run.model} · GEN-U without"[:200]
-        ).values_list("follow_up", "text")
-    )
-
-    found = gen_u(
-        [parsed["output"] == gold[pk] for pk, _, parsed in calls],
-        [alone[pk] == gold[pk] if pk in alone else None for pk, _, _ in calls],
-        [str(context["explanation"]) for _, context, _ in calls],
-    )
-    values = [float(value) for value in found.values]
-    samples = _samples_of(pipeline, str(run.options.get("system", "")))
-    rows = [
-        Reward(
-            pipeline=pipeline,
-            step=step,
-            explanation_id=int(name),
-            value=value,
-            quantile=quantile,
-            samples=max(samples[int(name)], 1),
-        )
-        for name, value, quantile in zip(found.instances, values, reward_quantiles(values, bins), strict=True)
-    ]
-    Reward.objects.bulk_create(rows, ignore_conflicts=True)
-    means = {name: mean for name, _, mean in rounds_of(pipeline)}
-    mean = means.get(step)
-    return {"rewards": len(values), "mean_reward": None if mean is None else round(mean, 4)}
-
-
-def _samples_of(pipeline: Pipeline, system: str) -> Counter[int]:
-    """Explanation -> how many of the pipeline's samples of that system were this text with this output."""
-    explanations = Explanation.objects.filter(instance__dataset=pipeline.dataset, system__name=system)
-    known = {
-        (instance, digest): pk
-        for pk, instance, digest in explanations.values_list("pk", "instance_id", "digest")
-    }
-    sampled = Call.objects.filter(
-        run__pipeline=pipeline,
-        run__kind="explain",
-        run__options__system=system,
-        parsed__explanation__isnull=False,
-    )
-    counts: Counter[int] = Counter()
-    for call in sampled.only("subject", "parsed").iterator(2000):
-        pk = known.get((call.about, text_digest(call.result["explanation"], call.result["output"])))
-        if pk is not None:
-            counts[pk] += 1
-    return counts
 
 
 def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
@@ -128,10 +60,10 @@ def examples_of(pipeline: Pipeline) -> list[TrainingExample]:
         explanation = reward.explanation
         chat = render_prompt(part, {"input": explanation.instance.input, "output": ""})
         reply = f"Answer: {shown(explanation.output)}\nReason: {explanation.text}"
-        one = TrainingExample(
+        example = TrainingExample(
             tuple(chat), reply, reward.quantile, reward.value, explanation.instance.key, reward.step
         )
-        examples += [one] * reward.samples
+        examples += [example] * reward.samples
     return examples
 
 
@@ -159,19 +91,15 @@ def _explaining_prompt(pipeline: Pipeline) -> str:
     return prompt_part(prompt_file("explain", str(pipeline.recipe.content["task"])), "answer_reason")
 
 
-def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> JSON | None:
+def tuning_step(step: CurrentStep) -> JSON | None:
     """Create or check the fine-tuning job of a step; returns its result, or None while it is running.
 
-    ``left`` is what the pipeline may still spend. Raises ``ValidationError`` if the job can't start, or if its endpoint has
-    become another deployment since.
+    Raises ``ValidationError`` if the job can't start, or if its endpoint has become another deployment since.
     """
-    tuning = (
-        FineTuning.objects.select_related("endpoint")
-        .filter(pipeline=pipeline, step=step, replaced_at=None)
-        .first()
-    )
+    jobs_of_step = FineTuning.objects.filter(pipeline=step.pipeline, step=step.name, replaced_at=None)
+    tuning = jobs_of_step.select_related("endpoint").first()
     if tuning is None:
-        _tuning_create(pipeline, step, options, left)
+        _tuning_create(step)
         return None
     if tuning.state == FineTuning.State.DONE:
         return {
@@ -181,36 +109,42 @@ def tuning_step(*, pipeline: Pipeline, step: str, options: JSON, left: Decimal |
             "job": tuning.job_id,
             "spent": f"{tuning.cost:f}",
         }
-    if tuning.state in _OPEN and is_elsewhere(tuning.endpoint, than=tuning.deployments):
+    if tuning.state in FineTuning.OPEN and is_elsewhere(tuning.endpoint, than=tuning.deployments):
         raise ValidationError(tuning_moved_reason(tuning, tuning.endpoint))
     if tuning.state in (FineTuning.State.FAILED, FineTuning.State.CANCELLED):
-        pipeline.state = Pipeline.State.PAUSED
-        said = tuning.error or "Resume the pipeline to start the job again."
-        pipeline.reason = f"{step}: fine-tuning {tuning.get_state_display()}: {said}"[:2000]
+        reason = tuning.error or "Resume the pipeline to start the job again."
+        step.pause(f"fine-tuning {tuning.get_state_display()}: {reason}")
     return None
 
 
-def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal | None) -> None:
+def _tuning_create(step: CurrentStep) -> None:
+    pipeline, options = step.pipeline, step.options
     examples = examples_of(pipeline)
     if not examples:
         raise ValidationError(
             "no rationale has a reward, so there is nothing to train on: no question of the training part was accepted, or no"
             " reward step comes before this one"
         )
-    base_model = str(options.get("model") or pipeline.endpoint.model)
-    moved_refuse(pipeline=pipeline, endpoint=pipeline.endpoint, model=base_model)
+    endpoint = step_endpoint(
+        step=step.content,
+        overrides=pipeline.overrides,
+        endpoint=pipeline.endpoint,
+        workspace_id=pipeline.dataset.workspace_id,
+    )
+    base_model = str(options.get("model") or endpoint.model)
+    moved_refuse(pipeline=pipeline, endpoint=endpoint, model=base_model)
     lines = chat_lines(examples)
     epochs = int(options.get("epochs", 1))
     price = Decimal(str(options.get("price", 0)))
-    most = (price * len(lines.encode()) * epochs / _MILLION).quantize(
-        _UNIT, ROUND_UP
-    )  # a token is at least one byte
+    # A token is at least one byte.
+    most = (price * len(lines.encode()) * epochs / _MILLION).quantize(_UNIT, ROUND_UP)
+    left = step_budget(pipeline, options.get("budget"))
     if left is not None and most > left:
         raise ValidationError(f"the fine-tuning job may cost {most:.4f}; {left:.4f} of the budget is left")
     FineTuning.objects.create(
         pipeline=pipeline,
-        endpoint=pipeline.endpoint,
-        step=step,
+        endpoint=endpoint,
+        step=step.name,
         base_model=base_model,
         suffix=str(options.get("suffix", "rationales"))[:64],
         epochs=epochs,
@@ -219,14 +153,6 @@ def _tuning_create(pipeline: Pipeline, step: str, options: JSON, left: Decimal |
         price=price,
         most_cost=most,
     )
-
-
-def tuning_spent(pipeline: Pipeline) -> Decimal:
-    """What the pipeline's finished fine-tuning jobs have cost, plus the most that others may cost, those being cancelled
-    included."""
-    rows = FineTuning.objects.filter(pipeline=pipeline)
-    done = rows.exclude(state__in=_UNDECIDED).aggregate(total=Sum("cost"))["total"] or Decimal(0)
-    return done + (rows.filter(state__in=_UNDECIDED).aggregate(total=Sum("most_cost"))["total"] or Decimal(0))
 
 
 def tuning_work(*, pipeline_pk: int) -> bool:
@@ -238,7 +164,7 @@ def tuning_work(*, pipeline_pk: int) -> bool:
     with jobs.lock_held("tuning", pipeline_pk) as mine:
         tuning = (
             FineTuning.objects.select_related("endpoint")
-            .filter(pipeline=pipeline_pk, state__in=_OPEN)
+            .filter(pipeline=pipeline_pk, state__in=FineTuning.OPEN)
             .first()
             if mine
             else None
@@ -256,7 +182,7 @@ def tuning_work(*, pipeline_pk: int) -> bool:
             if isinstance(error, ProviderError) and not error.fatal:
                 return False  # the next sweep checks it again
             if tuning.job_id and not is_unknown_job(error):
-                # A refused key says nothing about the job, which goes on: to start another would be to pay twice.
+                # A refused key says nothing about the job, which continues: to start another would be to pay twice.
                 Pipeline.objects.filter(pk=pipeline_pk, state=Pipeline.State.RUNNING).update(
                     state=Pipeline.State.PAUSED,
                     reason=f"{tuning.step}: The fine-tuning job {tuning.job_id} can't be checked: {error}"[
@@ -264,8 +190,6 @@ def tuning_work(*, pipeline_pk: int) -> bool:
                     ],
                 )
                 return False
-            from evaluation.providers.fine_tuning import TuningJob
-
             tuning_settle(tuning, FineTuning.State.FAILED, TuningJob("", "failed", error=str(error)))
             return True
         if job.state == "running":
@@ -316,7 +240,7 @@ def tuning_settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
     cost = Decimal(0) if tokens is None else (tuning.price * tokens / _MILLION).quantize(_UNIT, ROUND_UP)
     if state == FineTuning.State.DONE and tokens is None:
         cost = tuning.most_cost
-    FineTuning.objects.filter(pk=tuning.pk, state__in=_UNDECIDED).update(
+    FineTuning.objects.filter(pk=tuning.pk, state__in=FineTuning.UNDECIDED).update(
         state=state,
         reported_state=job.reported,
         looked_at=timezone.now(),
@@ -330,24 +254,21 @@ def tuning_settle(tuning: FineTuning, state: str, job: TuningJob) -> None:
 
 def tuner_ask(endpoint: Endpoint, what: Callable[[FineTuner], Coroutine[Any, Any, T]]) -> T:
     """Send one request about fine-tuning. Raises ``ProviderError`` and ``KeyRefused``."""
-    from evaluation.providers.fine_tuning import (
-        FineTuner,
-    )  # the client library is imported late: web processes don't need it
 
     async def main() -> T:
-        provider = endpoint_openai(endpoint)
+        client = endpoint_client(endpoint)
         try:
-            return await what(FineTuner(provider))
+            return await what(fine_tuner_of(endpoint)(client))
         finally:
-            await provider.aclose()
+            await client.aclose()
 
     return asyncio.run(main())
 
 
 def rounds_of(pipeline: Pipeline) -> list[tuple[str, int, float]]:
     """(reward step, samples, mean reward of a sample) of each round, in order."""
-    found: dict[str, list[float]] = defaultdict(list)
+    values_of_step: dict[str, list[float]] = defaultdict(list)
     rewards = Reward.objects.filter(pipeline=pipeline).order_by("pk")
     for step, value, samples in rewards.values_list("step", "value", "samples"):
-        found[step] += [value] * samples
-    return [(step, len(values), sum(values) / len(values)) for step, values in found.items()]
+        values_of_step[step] += [value] * samples
+    return [(step, len(values), sum(values) / len(values)) for step, values in values_of_step.items()]

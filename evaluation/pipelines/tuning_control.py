@@ -22,7 +22,6 @@ from evaluation.runs.endpoint_settings import deployment_of, is_elsewhere
 
 log = logging.getLogger(__name__)
 State = FineTuning.State
-_OPEN = (State.WAITING, State.RUNNING)
 _OVER = (State.FAILED, State.CANCELLED)
 
 
@@ -31,7 +30,7 @@ def tunings_cancel(*, pipeline: Pipeline) -> int:
 
     Also one that hasn't been sent: a worker may be sending it at this moment.
     """
-    return FineTuning.objects.filter(pipeline=pipeline, state__in=_OPEN).update(
+    return FineTuning.objects.filter(pipeline=pipeline, state__in=FineTuning.OPEN).update(
         state=State.CANCELLING, error=""
     )
 
@@ -166,7 +165,7 @@ def _cancelled(tuning: FineTuning, error: str) -> None:
 def tunings_retry(*, pipeline: Pipeline) -> None:
     """Put failed and cancelled jobs on record as replaced, so that their steps start again, and have the others checked at
     once."""
-    FineTuning.objects.filter(pipeline=pipeline, state__in=[*_OPEN, State.CANCELLING]).update(looked_at=None)
+    FineTuning.objects.filter(pipeline=pipeline, state__in=FineTuning.UNDECIDED).update(looked_at=None)
     FineTuning.objects.filter(pipeline=pipeline, state__in=_OVER, replaced_at=None).update(
         replaced_at=timezone.now()
     )

@@ -17,8 +17,6 @@ from evaluation.pipelines.moved import is_over
 from evaluation.runs.endpoint_settings import deployment_of, is_elsewhere
 
 State = FineTuning.State
-_OPEN = (State.WAITING, State.RUNNING)
-_UNDECIDED = (*_OPEN, State.CANCELLING)
 #: The tag with which the page shows a state.
 _LOOKS = {State.DONE: "good", State.FAILED: "bad", State.CANCELLED: "bad"}
 _SHOWN_UNIT = Decimal("0.0001")
@@ -37,7 +35,7 @@ class TuningShown:
     @property
     def is_open(self) -> bool:
         """Whether the job can be cancelled."""
-        return self.tuning.state in _OPEN
+        return self.tuning.state in FineTuning.OPEN
 
     @property
     def is_being_cancelled(self) -> bool:
@@ -70,13 +68,13 @@ class TuningShown:
     def cost(self) -> str:
         """What the job has cost, as far as that is known."""
         tuning = self.tuning
-        if not tuning.file_id and tuning.state not in _UNDECIDED:
+        if not tuning.file_id and tuning.state not in FineTuning.UNDECIDED:
             return "nothing: no file was sent"
         if not tuning.price:
             tokens = f"{plural(tuning.trained_tokens, 'training token')}; " if tuning.trained_tokens else ""
             return f"{tokens}not known in money, because the recipe's step has no price per million training tokens (price)"
         most = _amount(tuning.most_cost)
-        if tuning.state in _UNDECIDED:
+        if tuning.state in FineTuning.UNDECIDED:
             return f"at most {most}"
         if tuning.trained_tokens is not None:
             return f"{_amount(tuning.cost)} for {plural(tuning.trained_tokens, 'training token')}"
@@ -88,7 +86,7 @@ class TuningShown:
         tuning, stopped = self.tuning, self.pipeline.state == Pipeline.State.PAUSED
         if not self.is_current:
             return ""
-        if self.moved and tuning.state in _UNDECIDED:
+        if self.moved and tuning.state in FineTuning.UNDECIDED:
             return self._waits_for_the_endpoint()
         if tuning.state == State.CANCELLING:
             return (
@@ -98,8 +96,8 @@ class TuningShown:
         if tuning.state == State.WAITING and stopped:
             return "The pipeline, which is paused. Resume it to have the job sent."
         if tuning.state == State.RUNNING and stopped:
-            return "The pipeline, which is paused. The job goes on at the endpoint; it's checked again when you resume the pipeline."
-        if tuning.state in _OPEN and tuning.error:
+            return "The pipeline, which is paused. The job continues at the endpoint; it's checked again when you resume the pipeline."
+        if tuning.state in FineTuning.OPEN and tuning.error:
             return "The endpoint, which didn't respond as expected. It's asked again within a minute."
         if tuning.state == State.WAITING:
             what = "start the job" if tuning.file_id else "upload the training file"
@@ -126,7 +124,7 @@ class TuningShown:
     def facts(self) -> list[tuple[str, str]]:
         """(name, value) of what is known about the job, in the order in which it's read."""
         tuning = self.tuning
-        found = [
+        facts = [
             ("Waits for", self.waits_for),
             ("Error", tuning.error),
             ("Trained model", tuning.model),
@@ -134,13 +132,13 @@ class TuningShown:
             ("Endpoint", str(tuning.endpoint)),
             ("Job", tuning.job_id or "no number yet"),
             ("Training file", self._file()),
-            ("Started", _moment(tuning.started_at) or "not yet" * (tuning.state in _UNDECIDED)),
+            ("Started", _moment(tuning.started_at) or "not yet" * (tuning.state in FineTuning.UNDECIDED)),
             ("Time taken" if tuning.finished_at else "Time so far", span(self.elapsed)),
             ("Last checked", _moment(tuning.looked_at)),
             ("Ended", _moment(tuning.finished_at)),
             ("Cost", self.cost),
         ]
-        return [(name, value) for name, value in found if value]
+        return [(name, value) for name, value in facts if value]
 
     def _file(self) -> str:
         sent = self.tuning.file_id or "not sent yet"
@@ -152,8 +150,8 @@ def tunings_wanted() -> Prefetch[Any, Any, Any]:
     """For ``prefetch_related`` of pipelines: their jobs in order, without the text of their files but with its size in bytes
     (``size``)."""
     size = Func(F("file"), function="octet_length", output_field=IntegerField())
-    found = FineTuning.objects.select_related("endpoint").defer("file")
-    return Prefetch("tunings", queryset=found.annotate(size=size).order_by("pk"))
+    tunings = FineTuning.objects.select_related("endpoint").defer("file")
+    return Prefetch("tunings", queryset=tunings.annotate(size=size).order_by("pk"))
 
 
 def tunings_shown(pipeline: Pipeline) -> list[TuningShown]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 ROOT = Path(__file__).parent
+_SHOWN = {"response_1": "Response 1", "response_2": "Response 2"}
 
 
 def prompt_names() -> list[str]:
@@ -23,3 +24,12 @@ def prompt_file(step: str, task: str) -> str:
         tasks = [known.split("/")[1] for known in prompt_names() if known.startswith(f"{step}/")]
         raise KeyError(f"no prompt {name!r}; for {step!r} there are: {', '.join(tasks) or 'none'}")
     return (ROOT / f"{name}.md").read_text(encoding="utf-8")
+
+
+def shown(output: str) -> str:
+    """An output in the form in which prompts show it.
+
+    >>> shown("response_2"), shown("yes")
+    ('Response 2', 'yes')
+    """
+    return _SHOWN.get(output, output)

@@ -1,15 +1,10 @@
-"""The contract of every provider: a request in, a reply out, or an error that says whether to try again."""
+"""What every provider works with: a request, a reply, or an error that says whether to try again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
-
-if TYPE_CHECKING:  # for types only: the web process shows endpoints but doesn't load numpy
-    import numpy as np
-    import numpy.typing as npt
-
+from typing import Any, Literal
 
 #: Why a request gave no usable reply.
 ErrorKind = Literal[
@@ -27,15 +22,22 @@ ErrorKind = Literal[
     "unauthorized",  # 401, 403
     "not_found",  # 404: no such model or path
     "refused_host",  # the host is not one that may be asked
+    "not_installed",  # the endpoint's provider is not installed here
     "no_quota",  # 402, and 429 that waiting won't fix
     "unexpected",  # our own code failed on it
     "cancelled",  # its run was cancelled before the reply arrived
 ]
 
-#: Sending the same request again cannot help.
-FATAL: frozenset[str] = frozenset(
-    {"bad_request", "context_length", "unauthorized", "not_found", "refused_host", "no_quota"}
+#: Errors that would occur again for the same item; other items may be accepted.
+ITEM_REFUSED: frozenset[str] = frozenset({"bad_request", "context_length"})
+#: Errors that occur for every item until somebody changes the endpoint.
+NEEDS_CHANGE: frozenset[str] = frozenset(
+    {"unauthorized", "not_found", "refused_host", "not_installed", "no_quota"}
 )
+#: Of these, the ones that may instead be about one item: gateways answer 401, 403 or 404 where they moderate a prompt.
+PERHAPS_ITEM: frozenset[str] = frozenset({"unauthorized", "not_found"})
+#: Sending the same request again cannot help.
+FATAL = ITEM_REFUSED | NEEDS_CHANGE
 #: The provider may have answered the request and charge for it, although no usable reply arrived.
 PERHAPS_PAID: frozenset[str] = frozenset(
     {"timeout", "connection", "too_large", "invalid_reply", "unexpected", "cancelled"}
@@ -93,12 +95,12 @@ class ChatRequest:
     @classmethod
     def of_body(cls, body: Mapping[str, Any]) -> ChatRequest:
         """The request that a stored ``body`` was made from."""
-        rest = {
+        parameters = {
             key: value for key, value in body.items() if key not in ("model", "messages", "response_format")
         }
         form = body.get("response_format") or {}
         return cls(
-            body["model"], tuple(body["messages"]), rest, (form.get("json_schema") or {}).get("schema")
+            body["model"], tuple(body["messages"]), parameters, (form.get("json_schema") or {}).get("schema")
         )
 
     def body(self) -> dict[str, Any]:
@@ -132,32 +134,38 @@ class ChatReply:
     tokens: tuple[tuple[str, float], ...] = ()
 
 
+#: The types of parts of a content that are the model's reasoning and not its reply.
+_REASONING = frozenset({"reasoning", "thinking", "reasoning_content", "reasoning_text", "redacted_thinking"})
+
+
 def content_text(content: Any) -> str:
-    """The text of a message's content: a string, or a list of parts of which some are text.
+    """The text of a message's content: a string, or a list of parts of which some are text. Reasoning is no part of it.
 
     >>> content_text([{"type": "text", "text": "ANSWER: "}, {"type": "text", "text": "YES"}])
+    'ANSWER: YES'
+    >>> content_text([{"type": "reasoning", "text": "NO, since"}, {"type": "text", "text": "ANSWER: YES"}])
     'ANSWER: YES'
     """
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "".join(text for text in texts if isinstance(text, str))
+    return "".join(_part_text(part) for part in parts if not _is_reasoning(part))
 
 
-class Provider(Protocol):
-    """One endpoint of one API."""
+def content_reasoning(content: Any) -> str:
+    """The model's reasoning among the parts of a message's content; empty if there is none."""
+    parts = content if isinstance(content, list) else []
+    return "".join(_part_text(part) for part in parts if _is_reasoning(part))
 
-    async def chat(self, request: ChatRequest) -> ChatReply:
-        """One completion; raises ``ProviderError``. Tries once; the run is responsible for retries."""
-        ...
 
-    async def embed(self, model: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Embeddings, shape (len(texts), dimensions); raises ``ProviderError``."""
-        ...
+def _is_reasoning(part: Any) -> bool:
+    return isinstance(part, dict) and str(part.get("type")) in _REASONING
 
-    async def models(self) -> list[str]:
-        """The names of the models served; raises ``ProviderError``."""
-        ...
 
-    async def aclose(self) -> None: ...
+def _part_text(part: Any) -> str:
+    if not isinstance(part, dict):
+        return part if isinstance(part, str) else ""
+    found = [
+        part.get(name) for name in ("text", "reasoning", "thinking") if name == "text" or _is_reasoning(part)
+    ]
+    return next((text for text in found if isinstance(text, str)), "")

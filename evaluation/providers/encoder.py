@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from evaluation.providers.base import Provider
+from evaluation.providers.contract import ModelClient
 
 if TYPE_CHECKING:  # for types only: the web process doesn't load numpy
     import numpy as np
@@ -17,13 +17,13 @@ AT_ONCE = 128
 
 
 class EndpointEncoder:
-    """An ``Encoder`` (see ``evaluation.metrics.encoders``) that uses an endpoint's embeddings. ``open_provider`` makes
+    """An ``Encoder`` (see ``evaluation.metrics.encoders``) that uses an endpoint's embeddings. ``open_client`` makes
     the client; each ``encode`` calls it once. Each distinct text is sent once. ``version`` is the endpoint's name,
     since an embedding model has no other version. Raises ``ProviderError``.
     """
 
-    def __init__(self, *, open_provider: Callable[[], Provider], model: str, endpoint: str) -> None:
-        self.open_provider = open_provider
+    def __init__(self, *, open_client: Callable[[], ModelClient], model: str, endpoint: str) -> None:
+        self.open_client = open_client
         self.name = model
         self.version = endpoint
         self._known: dict[str, npt.NDArray[np.float64]] = {}
@@ -40,11 +40,11 @@ class EndpointEncoder:
         return np.stack([self._known[text] for text in texts])
 
     async def _ask(self, texts: Sequence[str]) -> None:
-        provider = self.open_provider()
+        client = self.open_client()
         try:
             for start in range(0, len(texts), AT_ONCE):
                 part = texts[start : start + AT_ONCE]
-                for text, vector in zip(part, await provider.embed(self.name, part), strict=True):
+                for text, vector in zip(part, await client.embed(self.name, part), strict=True):
                     self._known[text] = vector
         finally:
-            await provider.aclose()
+            await client.aclose()

@@ -17,35 +17,14 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 #: IANA's special-purpose address registries, with multicast. A table of our own, because ``ipaddress.is_global``
 #: differs between releases of Python (192.0.0.0/24 was global in part until 3.13).
 #: https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry
-SPECIAL_PURPOSE = tuple(
-    map(
-        ipaddress.ip_network,
-        (
-            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
-            *("192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
-            *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
-            *("224.0.0.0/4", "240.0.0.0/4"),
-            *(
-                "::/8",
-                "64:ff9b:1::/48",
-                "100::/64",
-                "100:0:0:1::/64",
-                "2001::/23",
-                "2001:db8::/32",
-                "2002::/16",
-            ),
-            *(
-                "2620:4f:8000::/48",
-                "3fff::/20",
-                "5f00::/16",
-                "fc00::/7",
-                "fe80::/10",
-                "fec0::/10",
-                "ff00::/8",
-            ),
-        ),
-    )
-)
+_SPECIAL_PURPOSE = """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24
+    192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24
+    198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 ::/8 64:ff9b:1::/48 100::/64
+    100:0:0:1::/64 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20 5f00::/16 fc00::/7
+    fe80::/10 fec0::/10 ff00::/8
+"""
+SPECIAL_PURPOSE = tuple(map(ipaddress.ip_network, _SPECIAL_PURPOSE.split()))
 #: All global unicast addresses that IANA has allocated are in here.
 _GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 
@@ -140,7 +119,15 @@ def check_origin(origin: Origin, policy: HostPolicy) -> None:
             f"{_ask_operator(origin)}"
         )
     if origin.scheme != "https":
-        raise HostRefused(f"{origin.host} needs https. For a server of your own: {_ask_operator(origin)}")
+        if ports := sorted(port for host, port in policy.allowed if host == origin.host and port):
+            raise HostRefused(
+                f"{origin.host} is allowed on port {' and '.join(map(str, ports))} only, and this address has port {origin.port}. "
+                f"Correct the port, or {_ask_operator(origin)}"
+            )
+        raise HostRefused(
+            f"{origin.host} needs https, because http sends keys and texts unencrypted. For a server of your own: "
+            f"{_ask_operator(origin)}"
+        )
     try:
         check_address(origin.host)
     except HostRefused:
@@ -188,8 +175,8 @@ async def resolve(origin: Origin, policy: HostPolicy) -> list[str]:
     """
     check_origin(origin, policy)
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    answers = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in answers))
     if not policy.names(origin):
         for address in addresses:
             check_address(address)

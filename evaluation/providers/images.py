@@ -6,7 +6,6 @@ bytes are read when the request is sent.
 
 from __future__ import annotations
 
-import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -35,11 +34,6 @@ def messages_in_parts(request: ChatRequest) -> Iterator[tuple[str, list[str | Ch
             yield message["role"], ["".join(texts)]
         else:
             yield message["role"], parts
-
-
-async def body_made(make: Callable[[ChatRequest], dict[str, Any]], request: ChatRequest) -> dict[str, Any]:
-    """The body that ``make`` returns. Images are read in a thread, so that other requests don't wait for the database."""
-    return await asyncio.to_thread(make, request) if request.images else make(request)
 
 
 def base64_of(image: ChatImage) -> str:

@@ -1,7 +1,7 @@
 """List prices of common models, as suggestions. Costs are computed from the prices that a lab enters for its endpoint.
 
-``prices.json`` is an extract of litellm's price list, with its date. To update it, copy the chat models of the providers
-below from that list, in which prices are per token.
+``prices.json`` is an extract of litellm's price list, with its date. To update it, copy the chat models of the sections that
+providers name (``Provider.price_hosts``) from that list, in which prices are per token.
 """
 
 from __future__ import annotations
@@ -12,17 +12,6 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-
-#: Host -> the provider whose list prices apply there. Other hosts have their own prices, or none.
-HOSTS = {
-    "api.anthropic.com": "anthropic",
-    "api.deepseek.com": "deepseek",
-    "api.mistral.ai": "mistral",
-    "api.openai.com": "openai",
-    "api.x.ai": "xai",
-    "generativelanguage.googleapis.com": "gemini",
-}
 
 
 @dataclass(frozen=True)
@@ -45,19 +34,10 @@ def _content() -> dict[str, Any]:
     return content
 
 
-def list_price(*, base_url: str, model: str) -> ListPrice | None:
-    """The list price of a model at its own provider; None if it isn't known.
-
-    >>> list_price(base_url="https://api.openai.com/v1", model="gpt-4o-mini").tokens_out
-    Decimal('0.6')
-    >>> list_price(base_url="https://llm.example.org/v1", model="gpt-4o-mini")
-    """
-    try:
-        provider = HOSTS.get(urlsplit(base_url).hostname or "", "")
-    except ValueError:
+def shipped_price(*, section: str, model: str) -> ListPrice | None:
+    """The price of a model in a section of ``prices.json``; None if it isn't there."""
+    entry = _content()["models"].get(section, {}).get(model)
+    if entry is None:
         return None
-    found = _content()["models"].get(provider, {}).get(model)
-    if found is None:
-        return None
-    tokens_in, cached, tokens_out = found
+    tokens_in, cached, tokens_out = entry
     return ListPrice(tokens_in, cached, tokens_out, _content()["taken"])

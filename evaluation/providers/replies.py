@@ -1,48 +1,60 @@
-"""Reading HTTP replies of any model server: JSON, token counts, and failures of the connection."""
+"""What reading the JSON of any API has in common: parts that may be missing or odd, token counts, kinds of error."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
-import httpx2
+from evaluation.providers.base import ChatReply, ErrorKind, ProviderError
 
-from evaluation.providers import transport
-from evaluation.providers.base import ChatReply, ProviderError
-from evaluation.providers.hosts import HostRefused
-
-#: Bytes of a reply that isn't JSON that are stored.
-KEPT_BYTES = 64 * 1024
-#: The message of a 500 about one reply: llama.cpp generated it, and couldn't read it in the format that was asked for.
+#: Status -> what it means if nothing else is known.
+KINDS: Mapping[int, ErrorKind] = {
+    400: "bad_request",
+    401: "unauthorized",
+    402: "no_quota",
+    403: "unauthorized",
+    404: "not_found",
+    408: "timeout",
+    409: "server",
+    413: "bad_request",
+    422: "bad_request",
+    425: "server",
+    429: "rate_limit",
+}
+#: A 500 of llama.cpp's server about one reply: it generated it, and couldn't read it in the format that was asked for.
 MISFIT = re.compile(r"does not match the expected .{0,40}format", re.I)
 
 
-def json_object(response: httpx2.Response) -> dict[str, Any]:
-    if response.is_redirect:
-        raise ProviderError("refused_host", "the endpoint answered with a redirect, which is not followed")
-    try:
-        # NaN and Infinity aren't valid JSON, but some servers send them; Postgres accepts them only as text.
-        raw = json.loads(response.content, parse_constant=str)
-    except RecursionError:
-        raise _unreadable(response, "the reply's JSON is nested too deeply") from None
-    except ValueError:
-        raise _unreadable(response, "the reply is not complete JSON") from None
-    if not isinstance(raw, dict):
-        raise _unreadable(response, "the reply is not a JSON object")
-    return raw
+def kind_of_status(status: int) -> ErrorKind:
+    """What a status means if nothing else is known."""
+    return KINDS.get(status, "server" if status >= 500 else "bad_request")
 
 
-def _unreadable(response: httpx2.Response, reason: str) -> ProviderError:
-    """The error for a reply that was received and may have to be paid for, with the beginning of what was received."""
-    text = response.content[:KEPT_BYTES].decode("utf-8", "replace")
-    kept = ChatReply(text="", raw={"not_json": text}) if text.strip() else None
-    start = " ".join(text[:200].split())
-    return ProviderError("invalid_reply", f"{reason}: {start}" if start else "the reply is empty", reply=kept)
+def object_at(value: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The JSON object under a key; empty if there is none.
+
+    >>> object_at({"usage": {"in": 3}}, "usage"), object_at({"usage": None}, "usage")
+    ({'in': 3}, {})
+    """
+    part = value.get(key)
+    return part if isinstance(part, dict) else {}
 
 
-def count_of(usage: dict[str, Any], name: str) -> int | None:
+def objects_at(value: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """The JSON objects in the list under a key; empty if there is no list."""
+    parts = value.get(key)
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+def first_object(value: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The first entry of the list under a key; empty if that isn't an object."""
+    parts = value.get(key)
+    return parts[0] if isinstance(parts, list) and parts and isinstance(parts[0], dict) else {}
+
+
+def count_of(usage: Mapping[str, Any], name: str) -> int | None:
     """A token count; a fraction is rounded up. None if the value can't be a count."""
     value = usage.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**31:
@@ -52,59 +64,53 @@ def count_of(usage: dict[str, Any], name: str) -> int | None:
 
 def tokens_of(entries: Any, token: str, log_probability: str) -> tuple[tuple[str, float], ...]:
     """Tokens with their log probabilities from a reply's list of objects; empty if it isn't one."""
-    found = []
+    tokens = []
     for entry in entries if isinstance(entries, list) else []:
         text = entry.get(token) if isinstance(entry, dict) else None
         value = entry.get(log_probability) if isinstance(entry, dict) else None
         if not isinstance(text, str) or isinstance(value, bool) or not isinstance(value, int | float):
             return ()
-        found.append((text, float(value)))
-    return tuple(found)
+        tokens.append((text, float(value)))
+    return tuple(tokens)
 
 
-def error_in_body(error: Any, reply: ChatReply) -> ProviderError:
+#: Words for a reply that was cut off at its length limit: OpenAI's, Mistral's, Anthropic's and others'.
+_CUT_OFF = frozenset(
+    {"length", "max_tokens", "model_length", "max_output_tokens", "max_new_tokens", "max_length"}
+)
+
+
+def finish_of(reason: Any) -> str:
+    """Why a reply ended; "length" in any server's words for a reply that was cut off.
+
+    >>> finish_of("model_length"), finish_of("stop"), finish_of(None)
+    ('length', 'stop', '')
+    """
+    said = str(reason or "")
+    return "length" if said.lower() in _CUT_OFF else said
+
+
+def words_of_error(error: Any) -> str:
+    """The server's own words about an error, wherever it puts them; empty if it says nothing.
+
+    >>> words_of_error({"code": 1002, "msg": "Too busy."}), words_of_error({"detail": [{"loc": ["body", "seed"], "msg": "no such field"}]})
+    ('Too busy.', 'body.seed: no such field')
+    """
+    if isinstance(error, str):
+        return error
+    if isinstance(error, list):
+        return "; ".join(filter(None, map(words_of_error, error)))
+    if not isinstance(error, dict):
+        return ""
+    for name in ("message", "msg", "detail", "error_msg", "error_message", "error", "errors", "title"):
+        if words := words_of_error(error.get(name)):
+            place = error.get("loc")
+            at = ".".join(map(str, place)) if isinstance(place, list) else ""
+            return f"{at}: {words}" if at else words
+    return ""
+
+
+def error_in_body(error: Any, reply: ChatReply, *, kind: ErrorKind = "server") -> ProviderError:
     """The error that some gateways send with status 200; the provider may charge for it all the same."""
-    said = error.get("message") if isinstance(error, dict) else error
-    return ProviderError("server", f"HTTP 200 with an error: {said}"[:500], status=200, reply=reply)
-
-
-def transport_error(error: Exception) -> ProviderError:
-    """A failure of the connection, or of our own code, by name."""
-    for cause in (error, error.__cause__):
-        if isinstance(cause, HostRefused):
-            return ProviderError("refused_host", str(cause))
-        if isinstance(cause, transport.ReplyTooLarge):
-            return ProviderError("too_large", str(cause))
-        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
-            return ProviderError("unreachable", _connect_advice(str(cause)))
-    if isinstance(error, httpx2.TimeoutException):
-        return ProviderError("timeout", "No reply in time.")
-    if isinstance(error, httpx2.HTTPError):
-        return ProviderError("connection", f"The connection failed: {error}"[:500])
-    return ProviderError("unexpected", f"{type(error).__name__}: {error}"[:500])
-
-
-def _connect_advice(said: str) -> str:
-    """Why no connection was made, and what to do about it."""
-    advice = ""
-    if "CERTIFICATE_VERIFY_FAILED" in said:
-        advice = (
-            " The server's certificate is not signed by an authority that this installation trusts. Use a valid "
-            "certificate, or ask the operator to add the authority (SSL_CERT_FILE)."
-        )
-    elif any(word in said for word in ("WRONG_VERSION_NUMBER", "record layer", "no TLS connection")):
-        advice = (
-            " The server doesn't seem to use TLS on this port. Must the base URL start with http:// instead?"
-        )
-    return f"No connection: {said}.{advice}"[:500]
-
-
-def retry_after_of(response: httpx2.Response) -> float | None:
-    try:
-        seconds = float(response.headers.get("retry-after-ms", "")) / 1000
-    except ValueError:
-        try:
-            seconds = float(response.headers.get("retry-after", ""))
-        except ValueError:
-            return None
-    return seconds if 0 <= seconds <= 3600 else None
+    message = words_of_error(error) or error
+    return ProviderError(kind, f"HTTP 200 with an error: {message}"[:500], status=200, reply=reply)

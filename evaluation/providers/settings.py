@@ -6,12 +6,13 @@ import re
 import ssl
 from typing import Any
 
-#: Headers that contain keys or that the client sets itself.
-RESERVED_HEADERS = frozenset(
+from evaluation.providers.registry import PROVIDERS
+
+#: Headers that the HTTP client sets itself; those that contain keys are the providers' own (``reserved_headers``).
+CLIENT_HEADERS = frozenset(
     {
-        "accept-encoding", "anthropic-version", "api-key", "authorization", "connection", "content-encoding",
-        "content-length", "content-type", "cookie", "host", "proxy-authorization", "te", "trailer",
-        "transfer-encoding", "upgrade", "x-api-key", "x-goog-api-key",
+        "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "host",
+        "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
     }
 )  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -34,10 +35,11 @@ def headers_check(headers: Any) -> None:
     """
     if not isinstance(headers, dict):
         raise SettingRefused('expected a JSON object, e.g. {"X-Project": "explanations"}')
+    reserved = CLIENT_HEADERS.union(*(provider.reserved_headers for provider in PROVIDERS))
     for name, value in headers.items():
         if not _NAME.fullmatch(name):
             raise SettingRefused(f"{name!r} is not the name of a header")
-        if name.lower() in RESERVED_HEADERS:
+        if name.lower() in reserved:
             raise SettingRefused(f"{name}: is set by Foretell. Enter a key as the endpoint's key.")
         if not isinstance(value, str) or not value.isascii() or not value.isprintable():
             raise SettingRefused(f"{name}: expected a text of printable ASCII characters")

@@ -18,6 +18,10 @@ import httpcore2
 MAX_WAITING = 256 * 1024
 
 
+class HandshakeTimeout(httpcore2.ConnectTimeout):
+    """The server accepted the connection, but didn't complete the TLS handshake."""
+
+
 class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     """One TCP or TLS connection. ``loop.create_connection(Stream, ...)`` makes it.
 
@@ -120,7 +124,7 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
                 )
         except TimeoutError as error:
             await self.aclose()
-            raise httpcore2.ConnectTimeout("no TLS connection in time") from error
+            raise HandshakeTimeout("no TLS connection in time") from error
         except OSError as error:  # ssl.SSLError and a closed connection are of this kind
             await self.aclose()
             raise httpcore2.ConnectError(str(error)) from error

@@ -21,11 +21,8 @@ from evaluation.providers.stream import Stream
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 KEEP_SECONDS = 30.0
-#: Largest reply in bytes, after decompression: to a chat request, and to any other (embeddings, files of batches).
-MAX_CHAT_REPLY = 4 * 1024 * 1024
-MAX_REPLY = 64 * 1024 * 1024
-#: Where chats are sent: the OpenAI protocol's, Anthropic's, Gemini's.
-CHAT_PATHS = ("/chat/completions", "/messages", ":generateContent")
+#: The extension of a request with the largest reply in bytes, after decompression.
+MOST_BYTES = "most_bytes"
 
 
 class ReplyTooLarge(httpx2.RemoteProtocolError):
@@ -111,9 +108,9 @@ class _Body(httpx2.AsyncByteStream):
             decoded = self.decoder.decompress(part, most)
             # A gzip file can have several members, one after the other.
             while self.decoder.eof and self.decoder.unused_data and len(decoded) < most:
-                rest = self.decoder.unused_data
+                unread = self.decoder.unused_data
                 self.decoder = zlib.decompressobj(zlib.MAX_WBITS + 32)
-                decoded += self.decoder.decompress(rest, most - len(decoded))
+                decoded += self.decoder.decompress(unread, most - len(decoded))
             return decoded
         except zlib.error as error:
             raise httpx2.RemoteProtocolError(f"the reply cannot be decompressed: {error}") from error
@@ -164,7 +161,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
                 self,
                 connection,
                 response.stream,
-                limit=MAX_CHAT_REPLY if request.url.path.endswith(CHAT_PATHS) else MAX_REPLY,
+                limit=request.extensions[MOST_BYTES],
                 encoding=headers.pop("content-encoding", "").strip().lower(),
             )
         except BaseException:

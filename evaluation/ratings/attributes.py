@@ -12,6 +12,7 @@ from django.db.models import Max
 from django.db.models.fields.json import KeyTextTransform
 
 from annotator.models import ExamAttempt, Item, Participation, Rater
+from annotator.recruitment.registry import person_parameters
 from evaluation.core.filter_text import parse_filter
 from evaluation.ratings.columns import Codes
 from evaluation.ratings.judgments import Judgments, Raters
@@ -74,14 +75,16 @@ def _item_values(judgments: Judgments, name: str) -> list[str]:
 
 
 def _rater_values(judgments: Judgments) -> dict[int, dict[str, str]]:
-    """Each rater's attributes: those from an imported file, the panel's join parameters, and the best exam score."""
+    """Each rater's attributes: those from an imported file, the panel's join parameters without
+    those that name a person, and the best exam score."""
     ids = judgments.raters.ids.tolist()
     values: dict[int, dict[str, str]] = {pk: {} for pk in ids}
     for pk, found in Rater.objects.filter(pk__in=ids).values_list("pk", "attributes"):
         values[pk] |= _texts(found)
+    ids_of_people = person_parameters()
     joined = Participation.objects.filter(study=judgments.study, rater__in=ids)
     for pk, found in joined.values_list("rater_id", "join_parameters"):
-        values[pk] |= _texts(found)
+        values[pk] |= {name: text for name, text in _texts(found).items() if name not in ids_of_people}
     scores = ExamAttempt.objects.filter(participation__in=joined, score__isnull=False).order_by()
     for pk, score in scores.values_list("participation__rater_id").annotate(best=Max("score")):
         values[pk][EXAM] = str(score)

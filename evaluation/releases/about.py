@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evaluation.releases.reproduce import Reproduction
+from evaluation.releases.reproduction import Reproduction
 
-#: Attributes that fewer raters share than this may tell who somebody is.
+#: An attribute value shared by fewer raters than this could identify one of them.
 FEW = 5
 
 
@@ -27,9 +27,12 @@ class Built:
 
     ``rows`` by table; ``removed`` is what was taken out of texts, by kind; ``alone`` is the number of raters who share their
     released attributes with fewer than ``FEW`` raters in all; ``comparison`` is with the report that was released.
+    ``texts`` are the free texts that need a decision, (place, text) -> how often; ``undecided`` is how many have none.
     """
 
     rows: dict[str, int]
     removed: dict[str, int]
     alone: int
     comparison: Reproduction
+    texts: dict[tuple[str, str], int]
+    undecided: int

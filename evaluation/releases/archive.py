@@ -1,4 +1,4 @@
-"""The file of a release: a ZIP archive with a manifest of its contents and their SHA-256."""
+"""The file of a release: a ZIP archive with a manifest of its contents and their SHA-256, and a signature."""
 
 from __future__ import annotations
 
@@ -6,28 +6,36 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import IO, Any
 
+from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
 from evaluation.releases.tables import TABLES
 
-FORMAT = 1
-MANIFEST = "manifest.json"
-REPORT = "report.json"
+FORMAT = 2
+MANIFEST, REPORT, PAGE, CARD, RATINGS = (
+    "manifest.json", "report.json", "report.html", "README.md", "ratings.csv",
+)  # fmt: skip
 #: ZIP's first date: the same release is the same file, byte by byte.
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-#: The most that a file of an archive may hold, unpacked; more is not a release but an attempt to fill the disk.
-LARGEST_BYTES = 20 * 2**30
+EPOCH = (1980, 1, 1, 0, 0, 0)
+ATTRIBUTES = 0o644 << 16
 
 
 class ArchiveError(ValueError):
     """The file is not a release, is damaged, or is of a later version."""
 
 
+def table_file(name: str) -> str:
+    return f"tables/{name}.jsonl"
+
+
+#: All files of a release, in their order.
+CONTENTS = (CARD, PAGE, REPORT, RATINGS, *(table_file(table.name) for table in TABLES))
+SIGNED = (SUMS, SIGNATURE, PUBLIC)
+
+
 class Writer:
-    """Writes a release's files one after another; ``close`` adds the manifest."""
+    """Writes a release's files one after another; ``close`` adds the manifest and the signature."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
@@ -35,9 +43,9 @@ class Writer:
 
     def add(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a file."""
-        info = zipfile.ZipInfo(name, _EPOCH)
+        info = zipfile.ZipInfo(name, EPOCH)
         info.compress_type = zipfile.ZIP_DEFLATED
-        info.external_attr = 0o644 << 16
+        info.external_attr = ATTRIBUTES
         digest, size = sha256(), 0
         with self._zip.open(info, "w", force_zip64=True) as out:
             for piece in pieces:
@@ -46,86 +54,20 @@ class Writer:
                 size += len(piece)
         self._files[name] = {"sha256": digest.hexdigest(), "bytes": size}
 
-    def close(self, about: Mapping[str, Any]) -> None:
-        """Add the manifest, with ``about`` and the list of files."""
-        manifest = {"format": FORMAT, **about, "files": self._files}
-        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-        info = zipfile.ZipInfo(MANIFEST, _EPOCH)
-        info.external_attr = 0o644 << 16
-        self._zip.writestr(info, text)
+    def close(self, about: Mapping[str, Any], *, private: str) -> None:
+        """Add the manifest, with ``about`` and the list of files, and sign all of it with a private key."""
+        self.add(MANIFEST, [manifest_text(about, dict(self._files))])
+        self.add(PUBLIC, [public_pem(private)])
+        sums = sums_of({name: str(known["sha256"]) for name, known in self._files.items()})
+        self.add(SUMS, [sums])
+        self.add(SIGNATURE, [signature_of(sums, private)])
         self._zip.close()
 
 
-def table_file(name: str) -> str:
-    return f"tables/{name}.jsonl"
-
-
-@dataclass
-class Archive:
-    """An opened release."""
-
-    file: zipfile.ZipFile
-    manifest: dict[str, Any]
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The released report's content."""
-        return dict(json.loads(self._read(REPORT)))
-
-    def rows(self) -> dict[str, Iterator[dict[str, Any]]]:
-        """Each table's rows, read when they are asked for."""
-        return {table.name: self._lines(table_file(table.name)) for table in TABLES}
-
-    def _read(self, name: str) -> bytes:
-        return b"".join(self._pieces(name))
-
-    def _lines(self, name: str) -> Iterator[dict[str, Any]]:
-        rest, number = b"", 0
-        for piece in self._pieces(name):
-            *whole, rest = (rest + piece).split(b"\n")
-            for line in whole:
-                number += 1
-                try:
-                    row = json.loads(line)
-                except ValueError as error:
-                    raise ArchiveError(f"{name}, line {number}: {error}") from error
-                if not isinstance(row, dict):
-                    raise ArchiveError(f"{name}, line {number}: expected an object, got {type(row).__name__}")
-                yield row
-        if rest:
-            raise ArchiveError(f"{name}: the last line is cut off")
-
-    def _pieces(self, name: str) -> Iterator[bytes]:
-        """A file in pieces. Raises ``ArchiveError`` if it is missing or is not what the manifest says."""
-        known = self.manifest["files"].get(name)
-        if known is None or name not in self.file.namelist():
-            raise ArchiveError(f"{name} is missing from the release")
-        digest, size = sha256(), 0
-        with self.file.open(name) as found:
-            while piece := found.read(2**20):
-                size += len(piece)
-                if size > min(known["bytes"], LARGEST_BYTES):
-                    raise ArchiveError(f"{name} is larger than the manifest says ({known['bytes']:,} bytes)")
-                digest.update(piece)
-                yield piece
-        if digest.hexdigest() != known["sha256"]:
-            raise ArchiveError(f"{name} was changed or damaged: its SHA-256 is not the one in {MANIFEST}")
-
-
-def release_open(file: Path | IO[bytes]) -> Archive:
-    """Open a release for reading. Raises ``ArchiveError`` if it isn't one."""
-    try:
-        opened = zipfile.ZipFile(file)
-        manifest = json.loads(opened.read(MANIFEST))
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise ArchiveError(f"this is not a release: {error}") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
-        raise ArchiveError(f"{MANIFEST} lists no files")
-    if manifest.get("format") != FORMAT:
-        raise ArchiveError(
-            f"the release has format {manifest.get('format')!r}; this version of Foretell reads format {FORMAT}"
-        )
-    return Archive(opened, manifest)
+def manifest_text(about: Mapping[str, Any], files: Mapping[str, Any]) -> bytes:
+    """The manifest as it is written: there is only one way, so that a change is noticed."""
+    manifest = {"format": FORMAT, **about, "files": dict(files)}
+    return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def text_pieces(text: str) -> Iterator[bytes]:

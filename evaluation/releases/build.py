@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,24 +15,35 @@ from django.db import connection, transaction
 
 from annotator.models import Study
 from evaluation.core.filter_text import parse_filter
-from evaluation.core.version import software
 from evaluation.ratings.attributes import RATER
 from evaluation.releases.about import FEW, About, Built
-from evaluation.releases.archive import REPORT, Writer, table_file, text_pieces
-from evaluation.releases.card import CARD, CardFacts, card
+from evaluation.releases.archive import (
+    CARD,
+    MANIFEST,
+    PAGE,
+    RATINGS,
+    REPORT,
+    Writer,
+    table_file,
+    text_pieces,
+)
 from evaluation.releases.collect import Collection, Row, identifiers
+from evaluation.releases.contents import (
+    Stated,
+    contents_make,
+    made_with,
+    manifest_about,
+    pieces,
+    report_text,
+    without_links,
+)
+from evaluation.releases.free_texts import Decisions
 from evaluation.releases.pseudonyms import renamed
-from evaluation.releases.ratings_file import NAME as RATINGS
-from evaluation.releases.ratings_file import ratings_csv
-from evaluation.releases.reproduce import reproduction, without_links
+from evaluation.releases.reproduction import reproduction
 from evaluation.releases.scratch import scratch
 from evaluation.releases.screening import LeakCheck, LeakFound
 from evaluation.releases.tables import TABLES, Scope
 from evaluation.reports.choices import Choices
-from evaluation.reports.compute import compute_across
-from evaluation.reports.exports import export
-
-PAGE = "report.html"
 
 
 class ReleaseError(ValueError):
@@ -44,13 +55,18 @@ def release_build(
     studies: Sequence[Study],
     content: Mapping[str, Any],
     key: str,
+    private: str,
     about: About,
     file: IO[bytes],
+    free_text: bool = False,
+    decisions: Decisions | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Built:
     """Write the release of a report on some studies to ``file``.
 
-    ``content`` is the report's stored content. ``key`` makes the pseudonyms. Memory doesn't grow with the number of
+    ``content`` is the report's stored content. ``key`` makes the pseudonyms and
+    ``private`` is the lab's key that signs. Free texts are left out, or with ``free_text`` released where ``decisions`` say so; those without a decision are
+    left out and counted. Memory doesn't grow with the number of
     judgments beyond their ids. Raises ``ReleaseError`` if the report can't be computed from the released data alone, or if a
     table still holds something by which a person is known.
     """
@@ -65,46 +81,58 @@ def release_build(
         progress("Collecting the data")
         with _one_moment():
             scope = Scope(studies)
-            found = Collection(scope, key=key, attributes=about.attributes | attributes_needed(stored))
-            rows = _write_tables(found, folder)
+            known = identifiers(scope)
+            found = Collection(
+                scope,
+                key=key,
+                attributes=about.attributes | attributes_needed(stored),
+                free_text=free_text,
+                decisions=decisions,
+            )
+            check = LeakCheck(known)
+            rows = _write_tables(found, folder, check)
         choices = _choices(stored, found.names)
+        removed = dict(sorted(found.screen.found.items()))
+        stated = Stated(about, removed, sorted(found.attributes), free_text)
         progress("Computing the report from the released data")
         with scratch(_read_tables(folder)) as hidden:
-            computed = compute_across(studies=hidden, choices=choices)
-            ratings = folder / RATINGS
-            with ratings.open("wb") as out:
-                out.writelines(ratings_csv(hidden))
-        released = without_links(computed.content)
+            made = contents_make(hidden, choices=choices, stated=stated, rows=lambda: rows, folder=folder)
+        screened = _reasons(found.texts.reasons)
         comparison = reproduction(
-            _comparable(without_links(content), found.names), _comparable(released, found.names)
+            _comparable(without_links(content), found.names, screened),
+            _comparable(made.content, found.names, screened),
         )
         built = Built(
             rows=rows,
-            removed=dict(sorted(found.screen.found.items())),
+            removed=removed,
             alone=_alone(_read_tables(folder)),
             comparison=comparison,
+            texts=dict(found.texts.found),
+            undecided=len(found.texts.undecided),
         )
         progress("Writing the archive")
         writer = Writer(file)
-        facts = CardFacts(
-            about=about, content=released, built=built, studies=scope.studies, attributes=found.attributes
-        )
-        writer.add(CARD, text_pieces(card(facts)))
-        writer.add(PAGE, text_pieces(export(released, computed.files, "html")))
-        writer.add(REPORT, text_pieces(json.dumps(released, indent=1, ensure_ascii=False) + "\n"))
-        writer.add(RATINGS, _pieces(ratings))
+
+        def add(name: str, parts: Iterable[bytes]) -> None:
+            try:
+                writer.add(name, check.checked(parts))
+            except LeakFound:
+                raise ReleaseError(_leak_in_file(name)) from None
+
+        add(CARD, text_pieces(made.card))
+        add(PAGE, text_pieces(made.page))
+        add(REPORT, text_pieces(report_text(made.content)))
+        add(RATINGS, pieces(made.ratings))
         for table in TABLES:
-            writer.add(table_file(table.name), _pieces(folder / f"{table.name}.jsonl"))
-        writer.close(
-            {
-                "title": about.title,
-                "licence": about.licence,
-                "software": software(),
-                "choices": choices.to_json(),
-                "inputs_hash": computed.inputs_hash,
-                "rows": rows,
-            }
+            writer.add(table_file(table.name), pieces(folder / f"{table.name}.jsonl"))
+        told = manifest_about(
+            stated=stated, choices=choices, inputs_hash=made.inputs_hash, rows=rows, made=made_with()
         )
+        try:
+            check(json.dumps(told, ensure_ascii=False))
+        except LeakFound:
+            raise ReleaseError(_leak_in_file(MANIFEST)) from None
+        writer.close(told, private=private)
     return built
 
 
@@ -119,15 +147,28 @@ def _one_moment() -> Iterator[None]:
         yield
 
 
+def _reasons(released: Mapping[str, str]) -> Callable[[str], str]:
+    """How the report's own reasons for what was left out read in the release."""
+    longest = sorted(released, key=len, reverse=True)
+
+    def shown(text: str) -> str:
+        reason = next((one for one in longest if text.endswith(f": {one}")), None)
+        return text if reason is None else text.removesuffix(reason) + released[reason]
+
+    return shown
+
+
 def _choices(choices: Choices, names: Mapping[str, str]) -> Choices:
     """The choices of a report with the pseudonym of a rater whose labels alone it uses."""
     rule, colon, rater = choices.rule.partition(":")
     return replace(choices, rule=f"{rule}:{names.get(rater, rater)}") if colon else choices
 
 
-def _comparable(content: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The content with pseudonyms in its tables, and in one order what depends on the order of the raters' names: pairs of
-    raters, and reasons for what was left out."""
+def _comparable(
+    content: Mapping[str, Any], names: Mapping[str, str], screened: Callable[[str], str]
+) -> dict[str, Any]:
+    """The content with pseudonyms in its tables, with screened reasons for what was left out, and in one order what depends on the
+    order of the raters' names: pairs of raters, and those reasons."""
     known = set(names.values())
     rules = {f"single:{name}": f"single:{pseudonym}" for name, pseudonym in names.items()}
 
@@ -137,11 +178,11 @@ def _comparable(content: Mapping[str, Any], names: Mapping[str, str]) -> dict[st
         return {
             **one,
             "rule": rules.get(one["rule"], one["rule"]),
-            "left_out": dict(sorted(one["left_out"].items())),
+            "left_out": _screened_counts(one["left_out"], screened),
         }
 
     def row(one: Mapping[str, Any]) -> dict[str, Any]:
-        head = renamed(one["head"], names)
+        head = [screened(text) for text in renamed(one["head"], names)]
         pair = len(head) > 1 and not known.isdisjoint(head)
         return {
             **one,
@@ -154,10 +195,33 @@ def _comparable(content: Mapping[str, Any], names: Mapping[str, str]) -> dict[st
         if one["kind"] != "table":
             return dict(one)
         columns = [renamed(column, names) for column in one["columns"]]
-        return {**one, "columns": columns, "rows": list(map(row, one["rows"]))}
+        return {**one, "columns": columns, "rows": _merged(list(map(row, one["rows"])))}
 
     sections = [{**section, "blocks": list(map(block, section["blocks"]))} for section in content["sections"]]
     return {**content, "sections": sections}
+
+
+def _merged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, where two that have become one have the sum of their counts: reasons that differed only in what isn't released."""
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for one in rows:
+        key = (one["group"], *one["head"])
+        counts = [cell for cell in one["cells"] if cell["kind"] == "number" and cell["shape"] == "count"]
+        if key in found and len(counts) == len(one["cells"]):
+            both = zip(found[key]["cells"], one["cells"], strict=True)
+            cells = [{**a, "value": a["value"] + b["value"], "n": a["n"] + b["n"]} for a, b in both]
+            found[key] = {**one, "cells": cells}
+        else:
+            found[(*key, "") if key in found else key] = one
+    return list(found.values())
+
+
+def _screened_counts(counts: Mapping[str, int], screened: Callable[[str], str]) -> dict[str, int]:
+    """Numbers by reason, where two reasons may be the same once the names in them are removed."""
+    found: Counter[str] = Counter()
+    for reason, number in counts.items():
+        found[screened(reason)] += number
+    return dict(sorted(found.items()))
 
 
 def attributes_needed(choices: Choices) -> frozenset[str]:
@@ -166,9 +230,8 @@ def attributes_needed(choices: Choices) -> frozenset[str]:
     return frozenset(name.removeprefix(RATER) for name in used if name.startswith(RATER))
 
 
-def _write_tables(found: Collection, folder: Path) -> dict[str, int]:
+def _write_tables(found: Collection, folder: Path, check: LeakCheck) -> dict[str, int]:
     """Each table as JSON lines; returns the number of rows by table."""
-    check = LeakCheck(identifiers(found.scope))
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     numbers: dict[str, int] = {}
     for table in TABLES:
@@ -195,6 +258,13 @@ def _leak(table: str, row: Row) -> str:
     )
 
 
+def _leak_in_file(name: str) -> str:
+    return (
+        f"A participant's name, username, email address or panel id is part of {name}. Look for it in the report's and the "
+        "release's own texts, correct them, and try again."
+    )
+
+
 def _read_tables(folder: Path) -> dict[str, Iterator[Row]]:
     def rows(path: Path) -> Iterator[Row]:
         with path.open(encoding="utf-8", newline="\n") as lines:
@@ -215,9 +285,3 @@ def _alone(rows: Mapping[str, Iterator[Row]]) -> int:
         )
     sizes = Counter(frozenset(values) for values in of_rater.values() if values)
     return sum(number for number in sizes.values() if number < FEW)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(2**20):
-            yield piece

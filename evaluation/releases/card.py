@@ -9,11 +9,11 @@ from typing import Any
 from annotator.core.words import money
 from annotator.models import Study
 from annotator.selectors.study import study_hit_type
-from evaluation.releases.about import About, Built
+from evaluation.releases.about import About
 from evaluation.releases.ratings_file import COLUMNS
+from evaluation.reports.choices import specs
 from evaluation.reports.words import count, listed
 
-CARD = "README.md"
 NOT_SAID = "The authors have not said."
 
 _TABLES = {
@@ -48,9 +48,11 @@ class CardFacts:
 
     about: About
     content: Mapping[str, Any]
-    built: Built
+    rows: Mapping[str, int]
+    removed: Mapping[str, int]
     studies: Sequence[Study]
     attributes: Collection[str]
+    free_text: bool = False
 
 
 def card(facts: CardFacts) -> str:
@@ -61,6 +63,7 @@ def card(facts: CardFacts) -> str:
         _terms(facts),
         *(_study(study) for study in facts.studies),
         _results(facts),
+        _filters(facts),
         _files(facts),
         _privacy(facts),
         _reproduce(facts),
@@ -125,11 +128,33 @@ def _results(facts: CardFacts) -> str:
     )
 
 
+def _filters(facts: CardFacts) -> str:
+    """What each table of the report counts and leaves out: whoever computes a figure from the data needs it."""
+    choices = facts.content["choices"]
+    chosen = [f"- {spec.label}: {spec.words(choices[spec.name])}" for spec in specs() if spec.name in choices]
+    lines = []
+    for section in facts.content["sections"]:
+        lines += [f"- **{section['title']}**: {note}" for note in section["notes"]]
+        for block in section["blocks"]:
+            if block["kind"] != "table":
+                continue
+            title = f"{block['number']}. {block['title']}" if block["number"] else block["title"]
+            notes = [*block["notes"], *(said for said in block["denominators"] if "eft out" in said)]
+            lines += [f"- **{title}**: {' '.join(notes)}"] if notes else []
+    return (
+        "## What the tables count\n\nEach table of the report is based on the rows below that these choices and filters leave. To get a "
+        "figure from `ratings.csv`, apply those of its table and section.\n\n"
+        + "\n".join(chosen)
+        + "\n\n"
+        + "\n".join(dict.fromkeys(lines))
+    )
+
+
 def _files(facts: CardFacts) -> str:
     columns = "\n".join(f"| `{name}` | {text} |" for name, text in COLUMNS.items())
     tables = "\n".join(
         f"| `tables/{name}.jsonl` | {number:,} | {_TABLES.get(name, '')} |"
-        for name, number in facts.built.rows.items()
+        for name, number in facts.rows.items()
         if number
     )
     return (
@@ -137,21 +162,27 @@ def _files(facts: CardFacts) -> str:
         f"| column | contents |\n|---|---|\n{columns}\n\n"
         "`tables/` has everything that the report is computed from, as JSON lines. `id` is a row's number; a column that ends in "
         f"`_id` is the number of a row of another table.\n\n| file | rows | contents |\n|---|---|---|\n{tables}\n\n"
-        "`manifest.json` lists the files with their SHA-256."
+        "`manifest.json` lists the files with their SHA-256, and `SHA256SUMS` is signed with the lab's key (`SHA256SUMS.sig`, "
+        "`signing-key.pem`)."
     )
 
 
 def _privacy(facts: CardFacts) -> str:
-    removed = [f"{count(number, kind, plural_of(kind))}" for kind, number in facts.built.removed.items()]
+    removed = [f"{count(number, kind, plural_of(kind))}" for kind, number in facts.removed.items()]
     attributes = (
         f"Attributes of raters that are released: {listed(sorted(facts.attributes))}."
         if facts.attributes
         else "No attributes of raters are released."
     )
+    texts = (
+        "Free text (answers in words, reasons of exclusions) is part of this release: the authors have approved each text."
+        if facts.free_text
+        else "Free text (answers in words, reasons of exclusions) is left out."
+    )
     return (
         "## Privacy\n\nPeople have pseudonyms made with a secret key for this release alone, so they can't be matched with those of "
         "another release. Names, email addresses, ids of recruitment panels, dates and times, network addresses, messages, comments "
-        f"and what browsers measured are not released. {attributes} "
+        f"and what browsers measured are not released. {attributes} {texts} "
         f"Removed from free text: {listed(removed) if removed else 'nothing was found'}. The screening finds email and network "
         "addresses, phone numbers, panels' ids and participants' own names; it can't find everything that people may write about "
         "themselves."
@@ -166,7 +197,12 @@ def _reproduce(facts: CardFacts) -> str:
     facts_of = dict(facts.content["facts"])
     return (
         "## Computing every number again\n\nWith Foretell installed and running (`make run`):\n\n"
-        "```\n.venv/bin/python manage.py reproduce RELEASE.zip\n```\n\n"
-        "The command computes the whole report from the data in this file, compares it with `report.json` value by value, and says "
-        f"what differs. The release was made with {facts_of.get('Software', '')}; a different version may differ in late digits."
+        "```\n.venv/bin/python manage.py reproduce RELEASE.zip --key LAB_KEY\n```\n\n"
+        "The command makes the report, this page, `report.html` and `ratings.csv` again from the data in this file, compares them with those "
+        "in it, and says what differs and what it couldn't check. `LAB_KEY` is the public key that the authors publish beside the paper; "
+        "without it, nobody can tell whether the authors made this file. The release was made with "
+        f"{facts_of.get('Software', '')}; a different version may differ in late digits.\n\n"
+        "The signature can be verified without Foretell:\n\n"
+        "```\nsha256sum -c SHA256SUMS\n"
+        "openssl pkeyutl -verify -pubin -inkey signing-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig\n```"
     )

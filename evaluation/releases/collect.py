@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
 from django.db.models import Model
 
 from annotator.models import Explanation, Judgment, Participation, Rater
+from evaluation.ratings.load import study_ratings
+from evaluation.releases.free_texts import Decisions, FreeTexts, Responses
 from evaluation.releases.pseudonyms import pseudonyms
 from evaluation.releases.screening import TextScreen
 from evaluation.releases.tables import ReleasedTable, Scope
@@ -19,23 +22,37 @@ Row = dict[str, Any]
 SOME_TIME = "2000-01-01T00:00:00+00:00"
 _IMPORTED = "import:"
 _CHUNK = 2_000
+#: More different labels of one study are texts rather than a list to choose from.
+MOST_LABELS = 200
 
 
 class Collection:
     """The rows of a release. ``rows`` must be asked for in the order of ``TABLES``, because rows refer to earlier ones.
 
     ``attributes`` are the names of raters' attributes that are released (``age``); all others stay behind.
-    ``names`` maps each person's name in the study to the pseudonym; ``screen.found`` counts what was removed from texts.
+    ``names`` maps each person's name in the study to the pseudonym; ``screen.found`` counts what was removed from texts, and
+    ``texts`` decides on those: by default none is released.
     """
 
-    def __init__(self, scope: Scope, *, key: str, attributes: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        *,
+        key: str,
+        attributes: frozenset[str] = frozenset(),
+        free_text: bool = False,
+        decisions: Decisions | None = None,
+    ) -> None:
         self.scope = scope
         self.attributes = attributes
         people = Rater.objects.filter(pk__in=scope.raters, kind=Rater.Kind.HUMAN, rehearsal=False)
         named = {rater.pk: rater for rater in people if not rater.is_numbered}
         self._pseudonyms = pseudonyms(key, named)
         self.names = {named[pk].name: name for pk, name in self._pseudonyms.items()}
-        self.screen = TextScreen(identifiers(scope))
+        self.screen = TextScreen(identifiers(scope), labels=labels_chosen(scope))
+        self.texts = FreeTexts(
+            self.screen, include=free_text, decisions={} if decisions is None else decisions
+        )
         self._numbers: dict[type[Model], dict[int, int]] = {}
         self._slugs = {study.slug for study in scope.studies}
 
@@ -55,12 +72,23 @@ class Collection:
                     value = self._numbers[foreign[column]].get(value)
                 elif column in table.moments:
                     value = None if value is None else SOME_TIME
-                elif column in table.screened:
-                    value = self.screen.value(value)
+                elif column in table.screened and value:
+                    value = self._screened(table, column, dict(zip(table.columns, values, strict=True)))
                 if column in shapes:
                     value = shapes[column](value)
                 row[column] = str(value) if isinstance(value, Decimal) else value
             yield self._rater(pk, row) if table.model is Rater else row
+
+    def _screened(self, table: ReleasedTable, column: str, raw: Mapping[str, Any]) -> Any:
+        """What is released of free text."""
+        if table.model is Judgment:
+            asked = {"item": raw["item_id"], "study": raw["study_id"]}
+            return self._responses.released(**asked, response=raw[column])
+        return self.texts.reason(f"{table.name}.{column}", raw[column])
+
+    @cached_property
+    def _responses(self) -> Responses:
+        return Responses(self.scope, self.texts)
 
     def _order(self, table: ReleasedTable) -> dict[int, int]:
         """Id in the database -> id in the release."""
@@ -142,6 +170,17 @@ class Collection:
 
 def _field(model: type[Model], column: str) -> Any:
     return next(field for field in model._meta.concrete_fields if field.attname == column)
+
+
+def labels_chosen(scope: Scope) -> set[str]:
+    """The answers that raters chose from a list, which aren't free text. Where a study's labels were collected elsewhere,
+    they are those that occur, unless they are too many to be a list.
+    """
+    labels: set[str] = set()
+    for study in scope.studies:
+        given = {label for held in study_ratings(study=study).entries.labels for label in held}
+        labels |= given if len(given) <= MOST_LABELS else set()
+    return labels
 
 
 def identifiers(scope: Scope) -> set[str]:

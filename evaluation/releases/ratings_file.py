@@ -11,7 +11,6 @@ from annotator.models import Judgment, Study
 from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.study import study_hit_type
 
-NAME = "ratings.csv"
 COLUMNS = {
     "study": "the study's short name",
     "item": "the item's key",

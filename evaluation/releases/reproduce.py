@@ -1,112 +1,282 @@
-"""Compute a release's report again from its data, and compare every value."""
+"""Check a release: its signature, and that everything in it that is made from its data is what the data give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
-from evaluation.core.version import software
-from evaluation.models import Report
-from evaluation.releases.archive import Archive, ArchiveError
+from annotator.core.printable import printable, printable_lines
+from evaluation.releases.about import About
+from evaluation.releases.archive import (
+    CARD,
+    CONTENTS,
+    MANIFEST,
+    PAGE,
+    RATINGS,
+    REPORT,
+    ArchiveError,
+    manifest_text,
+    table_file,
+)
+from evaluation.releases.contents import (
+    Made,
+    Stated,
+    contents_make,
+    made_with,
+    manifest_about,
+    report_text,
+)
+from evaluation.releases.differences import MOST, json_differences, text_differences
+from evaluation.releases.reading import LONGEST_LINE, MB, Archive, json_read
+from evaluation.releases.reproduction import Reproduction, reproduction
 from evaluation.releases.scratch import scratch
-from evaluation.reports.choices import Choices, ChoicesError
-from evaluation.reports.comparison import ComparedReports, compare
-from evaluation.reports.compute import Computed, compute_across
-from evaluation.reports.words import count
+from evaluation.releases.signature import (
+    PUBLIC,
+    SIGNATURE,
+    SUMS,
+    KeyInvalid,
+    public_read,
+    signature_holds,
+    sums_of,
+)
+from evaluation.releases.tables import TABLES
+from evaluation.reports.choices import Choices
+from evaluation.reports.encoders import AUTO, TFIDF
+from evaluation.selectors.endpoint import SENTENCES
 
-#: Ids of an installation's rows, with which pages link to items and raters.
-_LINKS = ("item", "raters")
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """The comparison of a released report with the one that was computed from the released data.
-
-    ``exact``: all figures and sentences are the same to the last digit. ``sentences`` say what differs. ``content`` is the
-    computed report.
-    """
-
-    exact: bool
-    values: int
-    differing: int
-    sentences: Sequence[str]
-    released_with: str
-    computed_with: str
-    content: dict[str, Any] = field(default_factory=dict, repr=False)
+#: The encoders that a release may choose by itself: those that are part of the product.
+ENCODERS = frozenset({AUTO, TFIDF, SENTENCES})
+_IMAGE = re.compile(rb"data:image/[a-z+]+;base64,[A-Za-z0-9+/=]*")
+#: What nobody can check from the data.
+STATEMENTS = "what the authors say: the title, description, licence and citation, which attributes and texts they released, and the numbers of what was removed from free text"
 
 
-def release_reproduce(release: Archive) -> Reproduction:
-    """Compute the report of a release from its rows and compare it with the released one.
+def release_reproduce(
+    release: Archive,
+    *,
+    key: str = "",
+    encoders: Collection[str] = (),
+    tick: Callable[[], None] = lambda: None,
+) -> Reproduction:
+    """Make everything again that is made from the data of a release, and compare all of it.
 
-    Nothing is stored. Raises ``ArchiveError`` if the file is damaged, or asks for what this version doesn't have.
+    ``key`` is the lab's public key, which the caller got from somewhere else than the release; without it, the signature only shows that
+    the file is as its signer made it. ``encoders`` are names of models that may be loaded besides ``ENCODERS``. Nothing is stored.
+    Raises ``ArchiveError`` if the file asks for what this version doesn't have, or can't be computed.
     """
     try:
-        choices = Choices.parse(release.manifest["choices"])
-        computed = content_from(release.rows(), choices)
+        signed, notes = _signature(release, key)
+        stated, choices = _stated(release.manifest), _choices(release.manifest, encoders)
+        released = release.report
+        numbers: dict[str, int] = {}
+        with tempfile.TemporaryDirectory(prefix="foretell-release-") as folder:
+            with scratch(_counted(release.rows(), numbers, tick)) as studies:
+                made = contents_make(
+                    studies,
+                    choices=choices,
+                    stated=stated,
+                    rows=lambda: {table.name: numbers.get(table.name, 0) for table in TABLES},
+                    folder=Path(folder),
+                    shown=lambda content: _shown(released, _as_made(content, release.manifest)),
+                )
+            rows = {table.name: numbers.get(table.name, 0) for table in TABLES}
+            problems, unchecked = _compare(release, released, made, stated, choices, rows)
+        found = reproduction(released, made.content)
     except ArchiveError:
         raise
-    except (ChoicesError, KeyError, ValueError) as error:
-        raise ArchiveError(f"the release can't be computed: {error}") from error
-    return reproduction(release.report, computed)
-
-
-def content_from(rows: Mapping[str, Iterable[Mapping[str, Any]]], choices: Choices) -> dict[str, Any]:
-    """The content of the report on a release's rows."""
-    with scratch(rows) as studies:
-        found: Computed = compute_across(studies=studies, choices=choices, figures=False)
-    return without_links(found.content)
-
-
-def reproduction(released: Mapping[str, Any], computed: Mapping[str, Any]) -> Reproduction:
-    """Compare two contents of a report."""
-    compared = compared_contents(released, computed)
-    values = sum(len(table.lines) for table in compared.tables)
-    differing = sum(len(table.differing) for table in compared.tables)
-    return Reproduction(
-        exact=figures_of(released) == figures_of(computed),
-        values=values,
-        differing=differing,
-        sentences=compared.sentences,
-        released_with=dict(released["facts"]).get("Software", ""),
-        computed_with=software(),
-        content=dict(computed),
+    except KeyInvalid as error:
+        raise ArchiveError(str(error)) from error
+    except (MemoryError, RecursionError, Exception) as error:
+        # The data are somebody else's: whatever they break is said in a sentence.
+        said = printable_lines(str(error))[:500] or type(error).__name__
+        raise ArchiveError(f"the release can't be computed: {said}") from error
+    known = [] if key else ["whose key signed it: pass the lab's public key with --key"]
+    return replace(
+        found,
+        problems=[*signed, *problems],
+        checked=[
+            notes,
+            "the SHA-256 of every file",
+            f"{REPORT}, {PAGE} with its figures and sentences, {RATINGS}, {CARD} and {MANIFEST}: made again from the tables and compared",
+        ],
+        unchecked=[*known, STATEMENTS, *unchecked],
     )
 
 
-def compared_contents(a: Mapping[str, Any], b: Mapping[str, Any]) -> ComparedReports:
-    """Two contents cell by cell, as two stored reports are compared."""
-    return compare(
-        Report(content=dict(a), choices=a["choices"]), Report(content=dict(b), choices=b["choices"])
+def _signature(release: Archive, key: str) -> tuple[list[str], str]:
+    """What is wrong with the signature, file by file, and what was verified."""
+    sums, signature = release.read(SUMS), release.read(SIGNATURE)
+    public_file = release.read(PUBLIC).decode("utf-8", "replace")
+    expected = {name: release.digests[name] for name in (*CONTENTS, MANIFEST, PUBLIC)}
+    problems = [
+        f"{name} was changed after the release was signed: {SUMS} has another SHA-256"
+        for name, digest in expected.items()
+        if f"{digest}  {name}\n".encode() not in sums
+    ]
+    if sums != sums_of(expected) and not problems:
+        problems.append(f"{SUMS} was changed: it isn't the list of the files")
+    wanted = public_read(key) if key else ""
+    try:
+        public = public_read(public_file)
+    except KeyInvalid as error:
+        return [*problems, f"{PUBLIC}: {error}"], "nothing of the signature"
+    if wanted and public != wanted:
+        problems.append(f"{PUBLIC}: the release was signed with another key: {public} instead of {wanted}")
+    if not signature_holds(sums, signature, wanted or public):
+        problems.append(
+            f"{SIGNATURE}: the signature isn't valid for {SUMS}: one of them was changed, or {PUBLIC}"
+        )
+    whose = "the given key" if wanted else f"the key in the file, {public}"
+    return problems, f"the signature, with {whose}"
+
+
+def _stated(manifest: Mapping[str, Any]) -> Stated:
+    """What the manifest says of its own. Raises ``ArchiveError`` for another form."""
+
+    def part(name: str, kind: type[Any]) -> Any:
+        value = manifest.get(name)
+        if not isinstance(value, kind):
+            raise ArchiveError(f"{MANIFEST}: {name} should be a {kind.__name__}")
+        return value
+
+    texts = {name: part(name, str) for name in ("title", "description", "licence", "citation")}
+    attributes, removed, free_text = part("attributes", list), part("removed", dict), part("free_text", bool)
+    if not all(isinstance(one, str) for one in attributes):
+        raise ArchiveError(f"{MANIFEST}: attributes should be names")
+    if not all(isinstance(one, int) and one > 0 for one in removed.values()):
+        raise ArchiveError(f"{MANIFEST}: removed should be numbers")
+    for name in ("software", "libraries"):
+        part(name, str)
+    return Stated(About(**texts, attributes=frozenset(attributes)), removed, attributes, free_text)
+
+
+def _choices(manifest: Mapping[str, Any], encoders: Collection[str]) -> Choices:
+    if not isinstance(manifest.get("choices"), dict):
+        raise ArchiveError(f"{MANIFEST}: choices should be an object")
+    choices = Choices.parse(manifest["choices"])
+    if choices.encoder not in ENCODERS and choices.encoder not in encoders:
+        name = printable(choices.encoder, most=100)
+        raise ArchiveError(
+            f"the release asks for the model {name} to embed texts. No model is loaded because a file names it: if you know and trust it, "
+            f"pass --encoder {name}."
+        )
+    return choices
+
+
+def _counted(
+    tables: Mapping[str, Iterator[dict[str, Any]]], numbers: dict[str, int], tick: Callable[[], None]
+) -> dict[str, Iterable[dict[str, Any]]]:
+    """The rows, counted as they are read."""
+
+    def rows(name: str, found: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        numbers[name] = 0
+        for row in found:
+            numbers[name] += 1
+            tick()
+            yield row
+
+    return {name: rows(name, found) for name, found in tables.items()}
+
+
+def _as_made(content: dict[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The computed content with the versions of the software that made the release in place of this one's."""
+    mine = made_with()
+    libraries = str(manifest["libraries"]).rsplit(", altair", 1)[0]
+    own = mine["libraries"].rsplit(", altair", 1)[0]
+
+    def versions(value: Any) -> Any:
+        if isinstance(value, str):
+            return value.replace(own, libraries).replace(mine["software"], str(manifest["software"]))
+        if isinstance(value, dict):
+            return {name: versions(one) for name, one in value.items()}
+        return [versions(one) for one in value] if isinstance(value, list) else value
+
+    same = all(manifest[name] == mine[name] for name in mine)
+    return content if same else dict(versions(content))
+
+
+def _shown(released: dict[str, Any], computed: dict[str, Any]) -> dict[str, Any]:
+    """The content of which pages are made again: the released one if it's true, because its late digits are in the pages."""
+    return computed if json_differences(released, computed) else released
+
+
+def _compare(
+    release: Archive,
+    released: dict[str, Any],
+    made: Made,
+    stated: Stated,
+    choices: Choices,
+    rows: Mapping[str, int],
+) -> tuple[list[str], list[str]]:
+    """What differs, and what can't be compared."""
+    unchecked: list[str] = []
+    computed = _as_made(made.content, release.manifest)
+    problems = [f"{REPORT}: {said}" for said in json_differences(released, computed)]
+    if release.read(REPORT) != report_text(released).encode():
+        problems.append(f"{REPORT} isn't written as Foretell writes it")
+    problems += text_differences(CARD, release.read(CARD), made.card.encode())
+    page, again = release.read(PAGE), made.page.encode()
+    if page != again:
+        drawn_alike = release.manifest["libraries"] == made_with()["libraries"]
+        if not drawn_alike and _IMAGE.sub(b"", page) == _IMAGE.sub(b"", again):
+            unchecked.append(f"the figures of {PAGE}, which another version of the libraries drew")
+        else:
+            problems += text_differences(PAGE, page, again)
+    problems += _ratings(release, made.ratings)
+    about = manifest_about(
+        stated=stated,
+        choices=choices,
+        inputs_hash=made.inputs_hash,
+        rows=rows,
+        made={name: str(release.manifest[name]) for name in ("software", "libraries")},
     )
+    files = {
+        name: {"sha256": release.digests[name], "bytes": release.file.getinfo(name).file_size}
+        for name in CONTENTS
+    }
+    expected = manifest_text(about, files)
+    if release.read(MANIFEST) != expected:
+        wanted = json_read(expected, MANIFEST)
+        problems += [
+            f"{MANIFEST}: {said}" for said in json_differences(release.manifest, wanted, exact=True)
+        ] or [f"{MANIFEST} isn't written as Foretell writes it"]
+    for table in TABLES:
+        if rows[table.name] and not release.digests.get(table_file(table.name)):
+            problems.append(f"{table_file(table.name)} has no digest")
+    if problems and release.manifest["software"] != made_with()["software"]:
+        problems.append(
+            f"The release was made with {printable(release.manifest['software'], most=100)}, and this is {made_with()['software']}: "
+            "differences of pages can be due to that. Check it with the version that made it."
+        )
+    return problems, unchecked
 
 
-def without_links(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A report's content without the database ids of items and raters, to which its pages link."""
+def _ratings(release: Archive, made: Path) -> list[str]:
+    """The lines in which the table of ratings differs, read piece by piece."""
 
-    def block(one: Mapping[str, Any]) -> dict[str, Any]:
-        if one["kind"] != "table":
-            return dict(one)
-        rows = [{name: value for name, value in row.items() if name not in _LINKS} for row in one["rows"]]
-        return {**one, "rows": rows}
+    def lines(parts: Iterable[bytes]) -> Iterator[bytes]:
+        rest = b""
+        for piece in parts:
+            *whole, rest = (rest + piece).split(b"\n")
+            yield from whole
+            if len(rest) > LONGEST_LINE:
+                raise ArchiveError(f"{RATINGS} has a line that is longer than {LONGEST_LINE // MB} MB")
+        yield rest
 
-    sections = [{**section, "blocks": list(map(block, section["blocks"]))} for section in content["sections"]]
-    return {**content, "sections": sections}
-
-
-def figures_of(content: Mapping[str, Any]) -> list[Any]:
-    """Everything that a report says, apart from the versions of the software that computed it."""
-    return [section for section in content["sections"] if section["id"] != "method"]
-
-
-def in_words(found: Reproduction) -> str:
-    """The result of a comparison in a sentence.
-
-    >>> in_words(Reproduction(True, 2, 0, [], "", ""))
-    'All 2 values were reproduced to the last digit.'
-    """
-    if found.exact:
-        return f"All {count(found.values, 'value')} were reproduced to the last digit."
-    if not found.differing:
-        return f"All {count(found.values, 'value')} were reproduced as they are shown; some differ in later digits."
-    return f"{found.differing:,} of {count(found.values, 'value')} could not be reproduced."
+    found: list[str] = []
+    with made.open("rb") as file:
+        again = iter(lambda: file.read(2**20), b"")
+        for number, (a, b) in enumerate(zip_longest(lines(release.pieces(RATINGS)), lines(again)), 1):
+            if a != b:
+                said = text_differences(RATINGS, a or b"", b or b"")
+                found += [one.replace("line 1:", f"line {number}:") for one in said[:1]] or [
+                    f"{RATINGS}, line {number}: has another ending"
+                ]
+                if len(found) == MOST:
+                    break
+    return found

@@ -11,11 +11,12 @@ import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from django.apps import apps
 from django.db import connection, transaction
-from django.db.models import JSONField, Model
+from django.db.models import NOT_PROVIDED, Field, JSONField, Model
 
 from annotator.models import Study
 from evaluation.releases.tables import TABLES, ReleasedTable
@@ -50,14 +51,20 @@ def _hide_tables() -> None:
                     f"CREATE TEMPORARY TABLE {name} (LIKE {schema}.{name} INCLUDING DEFAULTS INCLUDING IDENTITY INCLUDING INDEXES)"
                     " ON COMMIT DROP"
                 )
-        # Prepared statements would otherwise go on reading the tables that they were prepared for.
+        # Prepared statements would otherwise continue to read the tables that they were prepared for.
         cursor.execute("DISCARD PLANS")
 
 
 def _fill(table: ReleasedTable, rows: Iterable[Mapping[str, Any]], least: int) -> None:
     quote = connection.ops.quote_name
     fields = {field.attname: field for field in table.model._meta.concrete_fields}
-    columns = ("id", *table.columns)
+    rows = iter(rows)
+    first = next(rows, None)
+    # A setting that is newer than the archive has its default in the database.
+    columns = (
+        "id",
+        *(name for name in table.columns if first is None or name in first or not _has_default(fields[name])),
+    )
     rest = [field for name, field in fields.items() if name not in columns and not field.null]
     references = {name for name in columns if name == "id" or fields[name].remote_field is not None}
     documents = {name for name in columns if isinstance(fields[name], JSONField)}
@@ -67,11 +74,15 @@ def _fill(table: ReleasedTable, rows: Iterable[Mapping[str, Any]], least: int) -
             cursor.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(str(field.column))} DROP NOT NULL")
         listed = ", ".join(quote(str(fields[one].column)) for one in columns)
         with cursor.copy(f"COPY {name} ({listed}) FROM STDIN") as copy:
-            for row in rows:
+            for row in chain([] if first is None else [first], rows):
                 copy.write_row(
                     tuple(_cell(one, row[one], references, documents, least, table.model) for one in columns)
                 )
         cursor.execute(f"ANALYZE {name}")
+
+
+def _has_default(field: Field[Any, Any]) -> bool:
+    return field.db_default is not NOT_PROVIDED
 
 
 def _cell(

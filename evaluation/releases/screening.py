@@ -3,63 +3,74 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from html import unescape
+from ipaddress import AddressValueError, IPv6Address
 from typing import Any
 
+import phonenumbers
+
+from annotator.core.spellings import Names, letters_of, long_enough, telling
+from annotator.recruitment.registry import PANELS
+
+#: Searched for in the text as NFKC writes it: a full-width @ is an @.
 _PATTERNS = {
-    "email address": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
-    "network address": r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)",
-    "phone number": r"(?<![\w+])\+\d(?:[ ()/.-]{0,2}\d){7,14}(?!\w)",
-    "Prolific id": r"(?<!\w)[0-9a-f]{24}(?!\w)",
+    "email address": r"[^\s@<>()\[\],;:\"]+@[^\s@<>()\[\],;:\"]*\w",
+    "network address": r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)|(?<![\w:])[0-9A-Fa-f:]*::?[0-9A-Fa-f:.]+(?![\w:])",
+    "phone number": r"(?<![\w+.])\+?\(?\d(?:[ ()/.-]{0,2}\d){7,14}(?!\w)",
     "MTurk worker id": r"(?<!\w)A[0-9A-Z]{12,14}(?!\w)",
 }
-#: Shorter names of people are words of the language too often to be taken out of every text.
-SHORTEST_NAME = 4
-
-
-_WORD = re.compile(r"[\w@.+-]*\w")
 
 
 class TextScreen:
-    """Replaces email and network addresses, phone numbers, panels' ids, and the names in ``identifiers``.
+    """Replaces email and network addresses, phone numbers, panels' ids, and the names in ``identifiers`` in any spelling.
 
-    ``found`` counts what was replaced, by kind.
+    A text that is one of ``labels`` is an answer that somebody chose, not one that they wrote, and stays. ``found``
+    counts what was replaced, by kind.
 
     >>> screen = TextScreen(["owl_fan_77"])
-    >>> screen.text("I asked owl_fan_77 (o.fan@example.org).")
-    'I asked [name removed] ([email address removed]).'
-    >>> dict(screen.found)
-    {'email address': 1, 'name': 1}
+    >>> screen.text("I asked @OWL_FAN_77 (o.fan@example.org).")
+    'I asked @[name removed] ([email address removed]).'
+    >>> sorted(screen.found.items())
+    [('email address', 1), ('name', 1)]
     """
 
-    def __init__(self, identifiers: Iterable[str] = ()) -> None:
+    def __init__(self, identifiers: Iterable[str] = (), *, labels: Collection[str] = ()) -> None:
         self.found: Counter[str] = Counter()
-        self._patterns = [(kind, re.compile(pattern)) for kind, pattern in _PATTERNS.items()]
-        names = {name for name in identifiers if len(name) >= SHORTEST_NAME}
-        # Looked up word by word, so that the time doesn't depend on how many there are; few are several words.
-        self._words = frozenset(name for name in names if _WORD.fullmatch(name))
-        several = sorted(names - self._words, key=len, reverse=True)
-        self._several = re.compile("|".join(map(re.escape, several))) if several else None
+        patterns = dict(entry for panel in PANELS for entry in panel.identifiers.items()) | _PATTERNS
+        self._patterns = [(kind, re.compile(pattern)) for kind, pattern in patterns.items()]
+        self._names = Names(identifiers)
+        self.labels = frozenset(labels)
 
     def text(self, text: str) -> str:
         """The text with a note, such as ``[email address removed]``, in place of each thing found."""
-        if text.isalpha() and text not in self._words:
+        if text in self.labels:
             return text
+        spans: list[tuple[int, int, str]] = []
+        plain, origin = _plain(text)
         for kind, pattern in self._patterns:
-            text, number = pattern.subn(f"[{kind} removed]", text)
-            if number:
-                self.found[kind] += number
-        if self._several is not None:
-            text = self._several.sub(self._removed, text)
-        return _WORD.sub(self._word, text)
+            for match in pattern.finditer(plain):
+                if kind != "network address" or _is_address(match[0]):
+                    spans.append((origin[match.start()], origin[match.end() - 1] + 1, kind))
+        for start, end in phone_numbers(plain):
+            spans.append((origin[start], origin[end - 1] + 1, "phone number"))
+        taken = [False] * len(text)
+        for start, end, _ in spans:
+            taken[start:end] = [True] * (end - start)
+        # A name in an address goes with the address.
+        spans += [(start, end, "name") for start, end in self._names.spans(text) if not all(taken[start:end])]
+        return self._without(text, sorted(spans)) if spans else text
 
-    def _word(self, match: re.Match[str]) -> str:
-        return self._removed(match) if match[0] in self._words else match[0]
-
-    def _removed(self, match: re.Match[str]) -> str:
-        self.found["name"] += 1
-        return "[name removed]"
+    def _without(self, text: str, spans: list[tuple[int, int, str]]) -> str:
+        pieces, at = [], 0
+        for start, end, kind in spans:
+            if start >= at:
+                self.found[kind] += 1
+                pieces += [text[at:start], f"[{kind} removed]"]
+            at = max(at, end)
+        return "".join([*pieces, text[at:]])
 
     def value(self, value: Any) -> Any:
         """JSON with all its texts screened; the keys of objects stay, because they are names of fields."""
@@ -70,13 +81,45 @@ class TextScreen:
         return [self.value(one) for one in value] if isinstance(value, list) else value
 
 
-def telling(identifier: str) -> bool:
-    """Whether an identifier can't be an ordinary word or name that a text of the material contains by chance.
+#: Countries whose way of writing phone numbers without a country's code is known; the others' are found by their digits.
+_REGIONS = ("US", "GB", "DE", "FR", "IN", "CN", "BR", "JP", "NG", "PL")
+_FEWEST_DIGITS = 6
+_DECIMAL = re.compile(r"\d{1,3}\.\d+")
 
-    >>> [telling(one) for one in ("anna", "owl_fan_77", "a@b.example", "5f1c")]
-    [False, True, True, False]
+
+def phone_numbers(text: str) -> Iterator[tuple[int, int]]:
+    """Where phone numbers are in a text: those with a country's code, and valid ones of large countries without.
+
+    >>> list(phone_numbers("call +44 20 7946 0958 ext. 12 or (0)30 90 18 20"))[:1]
+    [(5, 29)]
     """
-    return len(identifier) >= 6 and any(char.isdigit() or char in "@_" for char in identifier)
+    if sum(map(str.isdigit, text)) < _FEWEST_DIGITS:
+        return
+    for match in phonenumbers.PhoneNumberMatcher(text, None, leniency=phonenumbers.Leniency.POSSIBLE):
+        yield match.start, match.end
+    for region in _REGIONS:
+        for match in phonenumbers.PhoneNumberMatcher(text, region, leniency=phonenumbers.Leniency.VALID):
+            if not _DECIMAL.fullmatch(match.raw_string):
+                yield match.start, match.end
+
+
+def _plain(text: str) -> tuple[str, range | list[int]]:
+    """The text in the form NFKC, and the character of the text that each of its characters comes from."""
+    if text.isascii():
+        return text, range(len(text))
+    pieces = [unicodedata.normalize("NFKC", char) for char in text]
+    return "".join(pieces), [at for at, piece in enumerate(pieces) for _ in piece]
+
+
+def _is_address(text: str) -> bool:
+    """Whether it's an IPv4 address, or an IPv6 address and not a time of day (12:30:05)."""
+    if ":" not in text:
+        return True
+    try:
+        IPv6Address(text)
+    except AddressValueError:
+        return False
+    return True
 
 
 class LeakFound(ValueError):
@@ -84,14 +127,23 @@ class LeakFound(ValueError):
 
 
 class LeakCheck:
-    """Called with each line of a release. Raises ``LeakFound`` if it contains an identifier that ``telling`` accepts."""
+    """Called with each line of a release. Raises ``LeakFound`` if it contains an identifier that ``telling`` accepts, in
+    any spelling."""
 
     def __init__(self, identifiers: Iterable[str]) -> None:
-        wanted = {one for one in identifiers if telling(one)}
-        self._words = frozenset(one for one in wanted if _WORD.fullmatch(one))
-        several = sorted(wanted - self._words)
-        self._several = re.compile("|".join(map(re.escape, several))) if several else None
+        self._names = Names(one for one in identifiers if telling(one) and long_enough(letters_of(one)))
 
     def __call__(self, line: str) -> None:
-        if not self._words.isdisjoint(_WORD.findall(line)) or (self._several and self._several.search(line)):
+        if self._names and self._names.within(line):
             raise LeakFound(line)
+
+    def checked(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The pieces of a file, each checked before it's passed on, together with the end of the one before it."""
+        end = ""
+        for piece in pieces:
+            text = piece.decode("utf-8", errors="ignore")
+            self(end + text)
+            if "&" in text:  # in HTML an apostrophe is written as &#x27;
+                self(unescape(end + text))
+            end = text[-1_000:]
+            yield piece

@@ -28,7 +28,9 @@ from annotator.models import (
     Study,
     System,
     Workspace,
+    settings_of,
 )
+from evaluation.core.step_kinds import kinds_making
 from evaluation.models import Call, Pipeline, QuestionVerdict, Recipe, Reward, Run
 from evaluation.selectors.material import MARK, datasets_behind
 
@@ -162,33 +164,8 @@ TABLES = (
         Study,
         (
             "workspace_id",
-            "slug",
-            "title",
-            "hit_type",
-            "variant",
             "state",
-            "summary",
-            "language",
-            "redundancy",
-            "seed",
-            "max_items_per_rater",
-            "one_condition_per_instance",
-            "consent_text",
-            "instructions_text",
-            "practice_required",
-            "exam_required",
-            "exam_questions",
-            "pass_mark",
-            "exam_attempts",
-            "exam_wait_minutes",
-            "exam_pay",
-            "pay_per_item",
-            "currency",
-            "minutes_per_item",
-            "pay_floor_per_hour",
-            "min_seconds",
-            "lease_minutes",
-            "undo_seconds",
+            *(name for name, setting in settings_of(Study).items() if setting.released),
         ),
         lambda scope: Study.objects.filter(pk__in=scope.study_pks),
     ),
@@ -337,7 +314,11 @@ TABLES = (
         ("run_id", "state", "error_kind", "parsed"),
         lambda scope: Call.objects.filter(
             Q(run__study__in=scope.study_pks, state__in=[Call.State.UNPARSABLE, Call.State.FAILED])
-            | Q(run__pipeline__rewards__isnull=False, run__in=scope.runs, run__kind="explain")
+            | Q(
+                run__pipeline__rewards__isnull=False,
+                run__in=scope.runs,
+                run__kind__in=kinds_making("explanations"),
+            )
         ).distinct(),
     ),
 )

@@ -25,7 +25,10 @@ COUNTED = {"people": "People", "rehearsal": "Rehearsal raters"}
 LABEL_SETS = {"all": "All labels", "statements": "Without “cannot guess”"}
 RESTRICTIONS = {"common": "Instances that all systems share", "all": "All instances"}
 REFUSALS = {"wrong": "Counted as wrong predictions", "left_out": "Left out"}
+GUESSES = {"wrong": "Not a right prediction", "left_out": "Left out"}
 BLANKS = {"left_out": "Left out", "wrong": "Counted as wrong"}
+#: By how much people may be worth more than a simulator that replaces them (Calderon, Reichart and Dror, 2025, section 3).
+EPSILONS = {"0.2": "0.2 (experts)", "0.15": "0.15 (skilled people)", "0.1": "0.1 (a crowd)"}
 TIES = {"left_out": "Left out", "wrong": "Counted as wrong"}
 
 
@@ -54,6 +57,8 @@ class ChoiceSpec:
     options: Mapping[str, str] = field(default_factory=dict)
     least: int = 0
     most: int = 0
+    #: Added after the first reports: not in the hash of a report's inputs while it has its default.
+    later: bool = False
 
     @property
     def option(self) -> str:
@@ -110,6 +115,8 @@ class Choices:
     says on which instances systems are compared. ``refusals`` says whether follow-ups without an answer of the system count as wrong or are
     left out of precision; ``ties`` the same for units on which raters tie, in precision and accuracy; ``blanks`` for judgments
     without an answer, in accuracy.
+    ``cannot_guess`` says what “cannot guess” counts as in what an explanation adds, where it is left out of precision anyway.
+    ``epsilon`` is that of the alternative annotator test: what a person may be worth more than a simulator that replaces people.
     ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
@@ -139,6 +146,10 @@ class Choices:
         "left_out", "option", "Questions that a rater left blank", options=BLANKS,
         hint="For accuracy against correct labels. Judgments without a label on a question that has a correct one.",
     )  # fmt: skip
+    cannot_guess: str = _choice(
+        "wrong", "option", "“Cannot guess”, in what an explanation adds", options=GUESSES, later=True,
+        hint="For studies with control arms: accuracy with and without the explanation.",
+    )  # fmt: skip
     by: str = _choice(
         "", "text", "Groups by",
         hint="An attribute of items (condition, kind, system, a column of your own) or of raters (rater:age, rater:exam score). Numbers with more than 12 values are cut at their quartiles.",
@@ -146,6 +157,10 @@ class Choices:
     only: str = _choice(
         "", "text", "Only", most=4_000,
         hint="A part of the study: kind=hard; rater:native=yes. Several values of one column are alternatives. Leave empty for the whole study.",
+    )  # fmt: skip
+    epsilon: str = _choice(
+        "0.2", "option", "ε of the alternative annotator test", options=EPSILONS,
+        hint="By how much a person’s labels may be worth more than those of a simulator that may replace people.",
     )  # fmt: skip
     min_overlap: int = _choice(
         10, "whole", "Minimum shared units per pair", least=1, most=10**6,
@@ -185,6 +200,15 @@ class Choices:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    def hashed(self) -> dict[str, Any]:
+        """The choices as the hash of a report's inputs has them."""
+        usual = {spec.name: spec.default for spec in specs() if spec.later}
+        return {
+            name: value
+            for name, value in self.to_json().items()
+            if usual.get(name) != value or name not in usual
+        }
 
     @property
     def rule_title(self) -> str:

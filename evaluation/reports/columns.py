@@ -70,6 +70,8 @@ class OwnAnswers:
     gold: Values
     instance: Values
     system: Values
+    #: The model's own answers.
+    output: Values
 
 
 def own_answers(ctx: Context) -> OwnAnswers:
@@ -92,6 +94,7 @@ def own_answers(ctx: Context) -> OwnAnswers:
         gold=[value or None for value in items.gold.take(rows).values()],
         instance=items.instance_names.take(rows).values("").tolist(),
         system=items.system.take(rows).values("not known").tolist(),
+        output=[value or None for value in items.output.take(rows).values()],
     )
 
 

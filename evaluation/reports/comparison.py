@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluation.models import Report
@@ -19,7 +19,7 @@ LARGEST = 8
 class Line:
     """One cell of both reports; ``change`` is the second minus the first, if both are numbers. ``size`` orders lines by
     how much changed: for figures on a scale of about 1 the change itself, for counts the change divided by the larger
-    one. A value that exists or is defined in only one report comes before all of them.
+    one. A value that exists or is defined in only one report comes before all of them, one that neither defines after them.
     """
 
     head: str
@@ -33,14 +33,21 @@ class Line:
     def same(self) -> bool:
         return self.a == self.b
 
+    @property
+    def defined(self) -> bool:
+        """Whether either report defines the value."""
+        return any(cell is not None and not cell.undefined for cell in (self.a, self.b))
+
 
 @dataclass(frozen=True)
 class ComparedTable:
-    """A table of either report, its lines that differ first, the largest change first."""
+    """A table of either report, its lines that differ first, the largest change first. ``headline``: it has the figures that
+    the summary's figure shows."""
 
     number: str
     title: str
     lines: Sequence[Line]
+    headline: bool = False
 
     @property
     def differing(self) -> list[Line]:
@@ -69,14 +76,27 @@ class ComparedReports:
 
     @property
     def sentences(self) -> list[str]:
-        """How many values differ, and the largest changes, each in a sentence."""
+        """How many values differ, and the largest changes, each in a sentence; not of values that neither report defines."""
         total = sum(len(table.lines) for table in self.tables)
-        lines = [(line, table) for table in self.tables for line in table.differing]
+        lines = self._differing()
         if not lines:
             return [f"All {words.count(total, 'value')} are the same."]
-        said = [f"{len(lines):,} of {words.count(total, 'value')} differ{'s' if len(lines) == 1 else ''}."]
+        differing = len(lines)
+        said = [f"{differing:,} of {words.count(total, 'value')} differ{'s' if differing == 1 else ''}."]
+        lines = [(line, table) for line, table in lines if line.defined]
         lines.sort(key=lambda pair: -pair[0].size)
+        if undefined := differing - len(lines):
+            said.append(f"{words.count(undefined, 'of them is', 'of them are')} defined in neither report.")
         return said + [_said(line, table) for line, table in lines[:LARGEST]]
+
+    @property
+    def every_change(self) -> list[str]:
+        """Each value that differs in a sentence: those of the headline table first, then all by how much they changed."""
+        lines = sorted(self._differing(), key=lambda pair: (not pair[1].headline, -pair[0].size))
+        return [_said(line, table) for line, table in lines]
+
+    def _differing(self) -> list[tuple[Line, ComparedTable]]:
+        return [(line, table) for table in self.tables for line in table.differing]
 
 
 def compare(a: Report, b: Report) -> ComparedReports:
@@ -89,6 +109,7 @@ def compare(a: Report, b: Report) -> ComparedReports:
         if a.choices.get(n) != b.choices.get(n)
     ]
     one, two = _tables(a.content or {}), _tables(b.content or {})
+    headlines = {_headline(content or {}) for content in (a.content, b.content)}
     tables = []
     for name in [*one, *(name for name in two if name not in one)]:
         first, second = _cells(one.get(name)), _cells(two.get(name))
@@ -96,7 +117,7 @@ def compare(a: Report, b: Report) -> ComparedReports:
         lines = [_line(key, first.get(key), second.get(key)) for key in keys]
         table = one.get(name) or two[name]
         lines.sort(key=lambda line: -line.size)
-        tables.append(ComparedTable(table["number"], table["title"], lines))
+        tables.append(ComparedTable(table["number"], table["title"], lines, name in headlines))
     tables.sort(key=lambda table: -table.size)
     return ComparedReports(choices, a.inputs_hash == b.inputs_hash, tables)
 
@@ -110,6 +131,19 @@ def _chosen(spec: ChoiceSpec | None, report: Report, name: str) -> str:
 def _tables(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     blocks = [block for section in content.get("sections", []) for block in section["blocks"]]
     return {block["id"]: block for block in blocks if block["kind"] == "table"}
+
+
+def _headline(content: Mapping[str, Any]) -> str:
+    """The id of the first table of the section that the summary's figure is from; empty without a summary."""
+    sections = content.get("sections", [])
+    of_summary = [block for section in sections if section["id"] == "summary" for block in section["blocks"]]
+    titles = {block["title"] for block in of_summary}
+    for section in sections:
+        if section["id"] != "summary" and any(
+            block["kind"] == "figure" and block["title"] in titles for block in section["blocks"]
+        ):
+            return next((block["id"] for block in section["blocks"] if block["kind"] == "table"), "")
+    return ""
 
 
 def _cells(table: Mapping[str, Any] | None) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -138,7 +172,8 @@ def _line(key: tuple[str, str], a: Mapping[str, Any] | None, b: Mapping[str, Any
         size = moved if shown[0] != shown[1] else -1.0
     elif a and b and a["kind"] == b["kind"] == "text" and shown[0] != shown[1]:
         size = 0.0
-    return Line(key[0], key[1], shown[0], shown[1], change, size)
+    line = Line(key[0], key[1], shown[0], shown[1], change, size)
+    return line if line.defined or line.same else replace(line, size=0.0)
 
 
 def _said(line: Line, table: ComparedTable) -> str:

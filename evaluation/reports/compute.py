@@ -13,6 +13,7 @@ from typing import Any
 from annotator.models import Study
 from evaluation.agreement import PerRater
 from evaluation.core.version import libraries, software
+from evaluation.ratings.arms import arm_ratings
 from evaluation.ratings.attributes import attribute_load
 from evaluation.ratings.load import StudyRatings, study_ratings
 from evaluation.reports.across_studies import Across
@@ -67,14 +68,14 @@ def compute(
     choices do not fit the study (a rule that names a rater who has not judged) or a stored response cannot be read.
     """
     content, inputs_hash = _content(study, choices, progress)
-    return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+    return Computed(content, inputs_hash, figures_draw(content, progress) if figures else {})
 
 
 def _content(study: Study, choices: Choices, progress: Callable[[str], None]) -> tuple[JSON, str]:
     """The report as JSON, and its inputs' hash. The ratings are gone from memory when the figures are drawn."""
     context = _context(study, choices, progress)
     data, sections = context.data, list(_cut_sections(context).values())
-    inputs_hash = inputs_hash_of(data, choices)
+    inputs_hash = inputs_hash_of(context.all_data, choices)
     document = Document(
         title=f"Report on {study.title}",
         sections=sections,
@@ -99,7 +100,7 @@ def compute_across(
     if len(studies) == 1:
         return compute(study=studies[0], choices=choices, progress=progress, figures=figures)
     content, inputs_hash = _content_across(sorted(studies, key=lambda study: study.pk), choices, progress)
-    return Computed(content, inputs_hash, _draw(content, progress) if figures else {})
+    return Computed(content, inputs_hash, figures_draw(content, progress) if figures else {})
 
 
 def _content_across(
@@ -127,7 +128,7 @@ def _content_across(
             ordered.append((part.order, merged(found)))
     sections = [section for _, section in sorted(ordered, key=lambda pair: pair[0])]
     data = [ctx.data for ctx in contexts]
-    inputs_hash = inputs_hash_of(data, choices)
+    inputs_hash = inputs_hash_of([c.all_data for c in contexts], choices)
     said = [(titles[c.study.pk], text) for c in contexts for text in _warnings(c.study, c.data, choices)]
     document = Document(
         title=f"Report across {len(studies)} studies",
@@ -203,7 +204,10 @@ def _context(study: Study, choices: Choices, progress: Callable[[str], None]) ->
         raise ValueError(
             "the imported file names no raters, so no labels are known to be one rater's: choose another rule than per_rater"
         )
-    return Context(study=study, choices=choices, data=data, progress=progress)
+    arms = arm_ratings(data)
+    if arms is not None and "simulatability" in data.hit_type.measures:
+        data = arms.explained()
+    return Context(study=study, choices=choices, data=data, progress=progress, arms=arms)
 
 
 def _cut_sections(context: Context) -> dict[str, Section]:
@@ -243,7 +247,7 @@ def inputs_hash_of(data: StudyRatings | Sequence[StudyRatings], choices: Choices
     digests: Any = found[0] if isinstance(data, StudyRatings) else found
     if choices.by:
         digests = [digests, [_groups_digest(one, choices.by) for one in every]]
-    whole = json.dumps([digests, choices.to_json()], sort_keys=True, ensure_ascii=False)
+    whole = json.dumps([digests, choices.hashed()], sort_keys=True, ensure_ascii=False)
     return sha256(whole.encode()).hexdigest()
 
 
@@ -334,7 +338,10 @@ def _lower(title: str) -> str:
     return title if title[:2].isupper() or title.startswith("Dawid") else title[:1].lower() + title[1:]
 
 
-def _draw(content: Mapping[str, Any], progress: Callable[[str], None]) -> dict[str, tuple[str, bytes]]:
+def figures_draw(
+    content: Mapping[str, Any], progress: Callable[[str], None] = lambda text: None
+) -> dict[str, tuple[str, bytes]]:
+    """The figures of a report: name -> media type and bytes."""
     figures = [b for section in content["sections"] for b in section["blocks"] if b["kind"] == "figure"]
     files: dict[str, tuple[str, bytes]] = {}
     if figures:

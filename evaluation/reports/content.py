@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.reports.denominators import Basis, denominator_notes
+from evaluation.reports.words import no_interval
 
 SCHEMA = 1
 
@@ -137,7 +138,8 @@ class Table:
                 if cell.estimate is not None and cell.shape not in ("count", "p"):
                     where = " · ".join(filter(None, [row.group, *row.head]))
                     over = " ".join(filter(None, [column.group, column.label]))
-                    found.append(Basis(where, over, cell.estimate.n, dict(cell.estimate.left_out), own))
+                    why = no_interval(cell.estimate.to_dict())
+                    found.append(Basis(where, over, cell.estimate.n, dict(cell.estimate.left_out), own, why))
         return found
 
     def _has_sizes(self, place: int) -> bool:
@@ -159,7 +161,7 @@ class Figure:
     id: str
     title: str
     alt: str
-    form: Literal["intervals", "matrix", "bars", "reliability"]
+    form: Literal["intervals", "matrix", "bars", "reliability", "slopes"]
     data: Mapping[str, Any]
     notes: Sequence[str] = ()
     number: str = ""
@@ -181,7 +183,11 @@ class Figure:
         """Of points (estimates with a label), and of bars, whose data may give ``n`` by row."""
         points = [
             Basis(
-                " · ".join(filter(None, [one.get("group", ""), one["label"]])), "", one["n"], one["left_out"]
+                " · ".join(filter(None, [one.get("group", ""), one["label"]])),
+                "",
+                one["n"],
+                one["left_out"],
+                no_interval=no_interval(one),
             )
             for one in self.data.get("points", ())
         ]
@@ -205,7 +211,7 @@ class Section:
             "id": self.id,
             "number": self.number,
             "title": self.title,
-            "prose": list(self.prose),
+            "prose": [str(text) for text in self.prose],
             "blocks": [block.to_json() for block in self.blocks],
             "notes": list(self.notes),
         }

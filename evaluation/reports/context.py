@@ -9,15 +9,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from annotator.core.words import plural
 from annotator.hit_types.base import HitType, Variable
 from annotator.models import Study
 from evaluation.agreement import Aggregated, PerRater, Ratings, Rule, Single, parse_rule
 from evaluation.metrics import BASELINE_KIND, FollowUps, compared_rows
+from evaluation.ratings.arms import ArmRatings
 from evaluation.ratings.followups import FollowUpTable
 from evaluation.ratings.load import StudyRatings
 from evaluation.reports.agreement_data import Agreement, agreement_of
 from evaluation.reports.choices import Choices
 from evaluation.reports.resampling import Resampling, resampling_of
+from evaluation.selectors.material import dataset_name
 
 T = TypeVar("T")
 #: Rules that need labels with an order, or with numbers.
@@ -34,6 +37,9 @@ class Context:
     progress: Callable[[str], None] = lambda text: None
     #: For a group's judgments, the context of all: both name the raters alike, so that their tables can be joined.
     whole: Context | None = None
+    #: The ratings of all arms, if the study has control arms; ``data`` then has those of items with the explanation only, unless the
+    #: task type has conditions of its own for that.
+    arms: ArmRatings | None = None
     _labels: dict[tuple[str, str], tuple[Aggregated, ...]] = field(default_factory=dict)
     _tables: dict[tuple[str, str], tuple[FollowUps, ...]] = field(default_factory=dict)
     _agreements: dict[tuple[str, str], Agreement] = field(default_factory=dict)
@@ -45,6 +51,11 @@ class Context:
     @property
     def hit_type(self) -> HitType:
         return self.data.hit_type
+
+    @property
+    def all_data(self) -> StudyRatings:
+        """The ratings of all arms: everything that the report is computed from."""
+        return self.arms.data if self.arms else self.data
 
     @property
     def headline(self) -> Variable:
@@ -94,9 +105,8 @@ class Context:
 
     @cached_property
     def dataset(self) -> str:
-        """The name of the row in the papers' tables: the dataset, or the study if it has several or none."""
-        found = self.data.judgments.items.datasets
-        return found[0] if len(found) == 1 else self.study.title
+        """The name of the row in the papers' tables: the dataset, or the study if it has several or none with a name."""
+        return dataset_name(study=self.study) or self.study.title
 
     @property
     def resampling(self) -> Resampling:
@@ -127,6 +137,7 @@ class Context:
                 labels,
                 min_overlap=self.choices.min_overlap,
                 named=self.named,
+                epsilon=float(self.choices.epsilon),
                 **self.resampling,
             )
         return self._agreements[key]
@@ -202,10 +213,15 @@ class Context:
         """Sentences on what ``follow_ups`` leaves out, for the notes of a table; empty if it leaves nothing out."""
         whole = self.base(variable).base
         notes = []
-        if BASELINE_KIND in set(whole.kind):
-            notes.append("Follow-ups written without the explanation (baseline) are left out.")
-        if self.forced_systems:
-            notes.append("Forced explanations are left out: they are compared in P1 Table 2 only.")
+        if baseline := int(np.count_nonzero(whole.kind == BASELINE_KIND)):
+            notes.append(
+                f"Left out: {plural(baseline, 'follow-up')} written without the explanation (baseline)."
+            )
+        forced = np.isin(np.asarray(whole.system, dtype=str), sorted(self.forced_systems))
+        if number := int(np.count_nonzero(forced & (whole.kind != BASELINE_KIND))):
+            notes.append(
+                f"Left out: {plural(number, 'follow-up')} of forced explanations, which are compared in P1 Table 2 only."
+            )
         generators = sorted(set(whole.generator[whole.kind != BASELINE_KIND]) - {""})
         size = self.hit_type.defaults.follow_ups
         used = len(self.follow_ups(variable, forced=True)[0]) if self.follow_ups(variable) else 0

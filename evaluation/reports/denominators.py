@@ -1,4 +1,4 @@
-"""Sentences on the denominators of a table or figure, and on what was left out."""
+"""Sentences on the denominators of a table or figure, on what was left out, and on intervals that there are none of."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from evaluation.reports.words import count, left_out, listed
 
 #: More different denominators or exclusions than this are summarised instead of listed.
 MOST = 24
+#: More values than this without an interval for the same reason are counted instead of listed.
+NAMED = 8
 
 
 @dataclass(frozen=True)
 class Basis:
     """One value's row and column, its denominator, and how many were left out, by reason.
 
-    ``shown``: a column of the table has the denominator.
+    ``shown``: a column of the table has the denominator. ``no_interval`` says why the value has no interval, if it has none.
     """
 
     row: str
@@ -23,10 +25,12 @@ class Basis:
     n: int
     left_out: dict[str, int] = field(default_factory=dict)
     shown: bool = False
+    no_interval: str = ""
 
 
 def denominator_notes(values: Sequence[Basis]) -> list[str]:
-    """At most two sentences: how many each value rests on, unless the table shows it, and what was left out.
+    """At most three sentences: how many each value is based on, unless the table shows it, what was left out, and which values have
+    no interval, with the reason.
 
     >>> denominator_notes([Basis("robot-a", "Precision", 4, {"tie": 1}), Basis("robot-b", "Precision", 4)])
     ['n = 4 for every value.', 'Left out: 1 tie (robot-a).']
@@ -34,7 +38,7 @@ def denominator_notes(values: Sequence[Basis]) -> list[str]:
     counted = [one for one in values if one.n]
     if not counted:
         return []
-    return [*_sizes(counted), *_left_out(values)]
+    return [*_sizes(counted), *_left_out(values), *_no_intervals(values)]
 
 
 def _sizes(values: Sequence[Basis]) -> list[str]:
@@ -75,6 +79,28 @@ def _left_out(values: Sequence[Basis]) -> list[str]:
             f"Something was left out of {count(total, 'value')}; the CSV and JSON files list it for each."
         ]
     return [f"Left out: {'; '.join(f'{said} ({listed(list(dict.fromkeys(w)))})' for said, w in by.items())}."]
+
+
+def _no_intervals(values: Sequence[Basis]) -> list[str]:
+    by: dict[str, list[str]] = {}
+    for one in values:
+        if one.no_interval:
+            by.setdefault(one.no_interval, []).append(_where(one, values))
+    if not by:
+        return []
+    if len(by) == 1 and len(next(iter(by.values()))) == len(values):
+        return [f"No value has an interval: {next(iter(by))}."]
+    if len(by) > MOST:
+        total = sum(map(len, by.values()))
+        return [f"{count(total, 'value')} have no interval; the CSV and JSON files say why for each."]
+    said = [f"{why} ({_places(where)})" for why, where in by.items()]
+    return [f"No interval: {'; '.join(said)}."]
+
+
+def _places(where: Sequence[str]) -> str:
+    """Where values are, or how many they are if there are many."""
+    distinct = list(dict.fromkeys(where))
+    return listed(distinct) if len(distinct) <= NAMED else count(len(where), "value")
 
 
 def _where(one: Basis, values: Sequence[Basis]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from evaluation.agreement.by_group import NO_GROUP, grouped_values
+from evaluation.ratings.arms import ArmRatings
 from evaluation.ratings.attributes import RATER, Attribute, attribute_load
 from evaluation.reports.across_studies import Across
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
@@ -80,6 +81,7 @@ def contexts_by_group(ctx: Context) -> Iterator[tuple[str, Context]]:
     attribute = attribute_grouped(ctx)
     for code, name in [*enumerate(attribute.names), (-1, NO_GROUP)]:
         data = ctx.data.of_group(attribute, code)
+        arms = _arms_of_group(ctx, attribute, code)
         raters = data.judgments.raters
         if len(data.judgments) and not (attribute.of == "raters" and raters.is_simulator.all()):
             yield (
@@ -90,8 +92,30 @@ def contexts_by_group(ctx: Context) -> Iterator[tuple[str, Context]]:
                     data=data,
                     progress=_about(ctx.progress, name),
                     whole=ctx,
+                    arms=arms,
                 ),
             )
+
+
+def _arms_of_group(ctx: Context, attribute: Attribute, code: int) -> ArmRatings | None:
+    """The ratings of one group in all arms. Raters who have judged in control arms only are in the group of their value."""
+    if ctx.arms is None:
+        return None
+    if attribute.of == "raters":
+        here, there = ctx.data.judgments.raters, ctx.arms.data.judgments.raters
+        known = dict(zip(here.ids.tolist(), attribute.codes.tolist(), strict=True))
+        values = attribute_load(ctx.arms.data.judgments, ctx.choices.by)
+        of_value = {
+            values.names[value]: known[pk]
+            for pk, value in zip(there.ids.tolist(), values.codes.tolist(), strict=True)
+            if pk in known and value >= 0
+        }
+        texts = [values.names[value] if value >= 0 else "" for value in values.codes.tolist()]
+        codes = [
+            known.get(pk, of_value.get(text, -1)) for pk, text in zip(there.ids.tolist(), texts, strict=True)
+        ]
+        attribute = replace(attribute, codes=np.array(codes, dtype=np.int32))
+    return replace(ctx.arms, data=ctx.arms.data.of_group(attribute, code))
 
 
 def _about(progress: Callable[[str], None], group: str) -> Callable[[str], None]:

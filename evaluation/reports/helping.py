@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.metrics import bertscore, correlation_ratio, gen_u, theils_u, utility_classes
+from evaluation.metrics import bertscore, chance_u, correlation_ratio, gen_u, theils_u, utility_classes
 from evaluation.reports.columns import Labelled, labelled_items
 from evaluation.reports.context import Context
 from evaluation.selectors.material import GenUAnswer, gen_u_answers, rationale_texts
@@ -54,6 +54,14 @@ def utility_known_from(ctx: Context, known: Sequence[str | None], kept: Sequence
         clusters=[found.rows.instance[i] for i in kept],
         **ctx.resampling,
     )
+
+
+def utility_by_chance(
+    ctx: Context, known: Sequence[str | None], kept: Sequence[int]
+) -> tuple[Estimate, float]:
+    """What ``utility_known_from`` is where the two have nothing to do with each other, and the permutation test's p."""
+    found, rng = helping(ctx), np.random.default_rng(ctx.choices.seed)
+    return chance_u([found.classes[i] for i in kept], [known[i] for i in kept], rng=rng)
 
 
 def eta_of_bertscore(ctx: Context, kept: Sequence[int]) -> Estimate:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
+from evaluation.reports.words import CountedSentence
 
 Named = tuple[str, Section]
 ABSENT = Cell(text="–")
@@ -18,8 +19,9 @@ def merged(found: Sequence[Named]) -> Section:
     """
     title, first = found[0]
     if len(found) == 1:
-        said = " ".join(first.prose)
-        return replace(first, prose=[f"“{title}”: {said}" if said else f"From “{title}”."])
+        return replace(
+            first, prose=_paragraphs([(title, first.prose)]) if first.prose else [f"From “{title}”."]
+        )
     numbers = list(dict.fromkeys(section.number for _, section in found if section.number))
     blocks: list[Table | Figure] = []
     for name in dict.fromkeys(block.id for _, section in found for block in section.blocks):
@@ -36,7 +38,12 @@ def merged(found: Sequence[Named]) -> Section:
 
 def _paragraphs(found: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     """The sentences of each study's section, one paragraph per study, which starts with its title."""
-    return [f"“{title}”: {' '.join(prose)}" for title, prose in found]
+    paragraphs = []
+    for title, prose in found:
+        text = f"“{title}”: {' '.join(prose)}"
+        cases = [sentence.cases for sentence in prose if isinstance(sentence, CountedSentence)]
+        paragraphs.append(CountedSentence(text, min(cases)) if cases else text)
+    return paragraphs
 
 
 def said_once(texts: Sequence[tuple[str, str]], studies: int) -> list[str]:

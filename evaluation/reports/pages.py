@@ -22,6 +22,8 @@ class ShownCell:
 
     text: str
     interval: str = ""
+    #: Why there is no interval, if one was to be expected.
+    no_interval: str = ""
     reason: str = ""
     detail: str = ""
     numeric: bool = True
@@ -253,6 +255,7 @@ def shown_cell(cell: Mapping[str, Any]) -> ShownCell:
     return ShownCell(
         words.number(cell["value"], cell["shape"]),
         interval=words.interval(cell["low"], cell["high"], cell["shape"]),
+        no_interval=words.no_interval(cell),
         detail=detail,
         strong=cell["strong"],
     )

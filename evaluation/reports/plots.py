@@ -1,6 +1,6 @@
 """Figures drawn with altair and turned into SVG and PNG by vl-convert, in light and in dark.
 
-Four forms: dots with intervals, a matrix, bars of shares, and a reliability diagram. Values are written beside their
+Five forms: dots with intervals, a matrix, bars of shares, a reliability diagram, and slopes between two values. Values are written beside their
 marks, so that no legend is needed and colour is never the only carrier of meaning. The job that makes the report draws
 the figures; the web process serves the stored files and never imports altair.
 """
@@ -69,7 +69,9 @@ def chart(figure: Mapping[str, Any], theme: Theme) -> alt.TopLevelMixin:
     """The altair chart of a stored figure."""
     import altair as alt
 
-    forms = {"intervals": _intervals, "matrix": _matrix, "bars": _bars, "reliability": _reliability}
+    forms = {
+        "intervals": _intervals, "matrix": _matrix, "bars": _bars, "reliability": _reliability, "slopes": _slopes,
+    }  # fmt: skip
     drawn = forms[figure["form"]](figure["data"], theme)
     ink = INKS[theme]
     axis = {
@@ -212,6 +214,45 @@ def _reliability(data: Mapping[str, Any], theme: Theme) -> Any:
         base.mark_point(filled=True, size=70, opacity=1, color=ink.mark).encode(x=x, y=y),
         base.mark_text(align="left", dx=8, dy=-8, color=ink.ink, fontSize=12).encode(x=x, y=y, text="n:Q"),
     ).properties(width=WIDTH, height=WIDTH * 0.75)
+
+
+def _slopes(data: Mapping[str, Any], theme: Theme) -> Any:
+    """A line from each point's first value to its second, with intervals; the name is written at the second."""
+    import altair as alt
+
+    ink = INKS[theme]
+    ends = [
+        {"label": f"{point['label']} {words.number(point[side]['value'], 'percent')}" if side == "second" else "",
+         "line": number, "group": point.get("group", ""), "side": data[side]}
+        | {name: None if point[side][name] is None else 100 * point[side][name] for name in ("value", "low", "high")}
+        for number, point in enumerate(data["points"])
+        for side in ("first", "second")
+        if point["first"]["value"] is not None and point["second"]["value"] is not None
+    ]  # fmt: skip
+    seen = [end[name] for end in ends for name in ("value", "low", "high") if end[name] is not None] or [
+        0,
+        100,
+    ]
+    scale = alt.Scale(domain=[max(min(seen) - 3, 0), min(max(seen) + 3, 100)], nice=False, zero=False)
+    x = alt.X(
+        "side:N", sort=[data["first"], data["second"]], title=None, axis=alt.Axis(labelAngle=0, grid=False)
+    )
+    y = alt.Y("value:Q", scale=scale, title=data["y"], axis=alt.Axis(tickCount=5, grid=True))
+    base = alt.Chart().encode(x=x)
+    shown = base.transform_filter("datum.low !== null")
+    whole = alt.layer(
+        shown.mark_rule(strokeWidth=1, color=ink.quiet).encode(
+            y=alt.Y("low:Q", title=data["y"]), y2="high:Q"
+        ),
+        base.mark_line(strokeWidth=2, color=ink.mark).encode(y=y, detail="line:N"),
+        base.mark_point(filled=True, size=60, opacity=1, color=ink.mark).encode(y=y),
+        base.mark_text(align="left", dx=8, color=ink.ink, fontSize=12).encode(y=y, text="label:N"),
+        data=alt.Data(values=ends),
+    ).properties(width=WIDTH, height=WIDTH * 0.6)
+    groups = list(dict.fromkeys(end["group"] for end in ends))
+    if any(groups):
+        whole = whole.facet(row=alt.Row("group:N", sort=groups, title=None), spacing=14)
+    return whole
 
 
 def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:

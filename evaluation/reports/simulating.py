@@ -17,6 +17,7 @@ from evaluation.metrics import (
 )
 from evaluation.reports.content import TableColumn
 from evaluation.reports.context import Context
+from evaluation.reports.method_titles import method_title
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def system_columns(ctx: Context, systems: Sequence[str]) -> list[TableColumn]:
     columns = []
     for system in systems:
         model, method = known.get(system, ("", ""))
-        columns.append(TableColumn(method, model) if model and method else TableColumn(system))
+        columns.append(TableColumn(method_title(method), model) if model and method else TableColumn(system))
     return columns if len(set(columns)) == len(columns) else [TableColumn(system) for system in systems]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TERMS = {
     "Cohen’s κ": "Agreement of two raters beyond what their own label frequencies would give by chance: 1 is perfect, 0 is chance.",
+    "Conger’s κ": "Agreement of several raters beyond what each one’s own label frequencies would give by chance; ratings may be missing.",
     "Krippendorff’s α": "Agreement of any number of raters, with missing ratings, at the variable’s level of measurement: 1 is perfect, 0 is chance.",
     "Fleiss’ κ": "Agreement of several raters beyond chance, where every unit has the same number of ratings.",
     "Gwet’s AC1": "Agreement beyond chance that stays stable when nearly all ratings are the same label.",
@@ -23,6 +24,8 @@ TERMS = {
     "Winning rate": "The share of people that the simulator stands in for by the alternative annotator test; 0.5 or more: it may replace people.",
     "Advantage probability": "How often the simulator is at least as close to the other people as the person left out.",
     "n effective": "How many labels by people alone would give an interval as narrow.",
+    "Relative AI reliance": "Of answers that were wrong at first where the model is right, the share that became right.",
+    "Relative self-reliance": "Of answers that were right at first where the model is wrong, the share that stayed right.",
     "Pearson": "Linear correlation, from −1 to 1.",
     "Spearman": "Correlation of ranks, from −1 to 1.",
     "Theil’s U": "The share of the uncertainty about one variable that knowing the other removes, from 0 to 1; it has a direction.",

@@ -9,9 +9,11 @@ from typing import Any
 from annotator.core.words import listed as listed
 from annotator.core.words import plural
 from evaluation.core.counted import counted
-from evaluation.core.estimate import Estimate
+from evaluation.core.estimate import NOT_ASKED, Estimate
 
 MINUS = "−"
+#: A finding on fewer cases than this isn't repeated in a summary.
+LEAST_CASES = 8
 
 #: A count and its noun: ``count(2, "study", "studies")``.
 count = plural
@@ -64,9 +66,10 @@ def cell(data: Mapping[str, Any]) -> str:
     if data["value"] is None:
         return f"not defined: {data['reason']}"
     shape = data["shape"]
-    return " ".join(
-        filter(None, [number(data["value"], shape), interval(data.get("low"), data.get("high"), shape)])
+    ends = interval(data.get("low"), data.get("high"), shape) or (
+        "(no interval)" if no_interval(data) else ""
     )
+    return " ".join(filter(None, [number(data["value"], shape), ends]))
 
 
 def estimate(found: Estimate, shape: str = "number", unit: str = "") -> str:
@@ -79,6 +82,53 @@ def estimate(found: Estimate, shape: str = "number", unit: str = "") -> str:
         return f"not defined ({found.reason})"
     text = number(found.value, shape) + (" %" if shape == "percent" else "") + unit
     return " ".join(filter(None, [text, interval(found.low, found.high, shape)]))
+
+
+def stated(found: Estimate, of: str | tuple[str, str], shape: str = "number", unit: str = "") -> str:
+    """An estimate inside a sentence with what it is based on: value, interval, n, and why there is no interval. ``of`` is the
+    noun of what n counts, or its singular and plural; of pairs, it says how many there are in all.
+
+    >>> stated(Estimate(0.5, 0.4, 0.6, n=10), "pair")
+    '0.500 [0.400, 0.600] (n = 10 pairs)'
+    >>> stated(Estimate(0.5, n=1, interval="none: at least 8 items are needed, found 3"), "pair", "percent")
+    '50.0 % (n = 1 pair; no interval: at least 8 items are needed, found 3)'
+    """
+    if not found.defined:
+        return f"not defined ({found.reason})"
+    why = no_interval(found.to_dict())
+    noun = (of,) if isinstance(of, str) else of
+    pairs = sum(n for why, n in found.left_out.items() if why.startswith("pairs ")) if of == "pair" else 0
+    basis = f"n = {found.n:,} of {count(found.n + pairs, *noun)}" if pairs else f"n = {count(found.n, *noun)}"
+    basis += f"; no interval: {why}" if why else ""
+    return f"{estimate(found, shape, unit)} ({basis})"
+
+
+def no_interval(data: Mapping[str, Any]) -> str:
+    """Why a value, as a stored cell has it, has no interval; empty if it has one, needs none or no reason is known.
+
+    >>> no_interval(Estimate(0.5, n=10, interval="none: the units do not vary").to_dict())
+    'the units do not vary'
+    """
+    how = str(data.get("interval") or "")
+    if data.get("value") is None or data.get("low") is not None or how == NOT_ASKED:
+        return ""
+    return how.removeprefix("none: ") if how.startswith("none: ") else ""
+
+
+class CountedSentence(str):
+    """A sentence on figures that are based on this many ``cases``, counted as what intervals draw or less."""
+
+    cases: int
+
+    def __new__(cls, text: str, cases: int) -> CountedSentence:
+        found = super().__new__(cls, text)
+        found.cases = cases
+        return found
+
+
+def enough_cases(sentence: str) -> bool:
+    """Whether a sentence states no finding, or one on enough cases to be repeated in a summary."""
+    return not isinstance(sentence, CountedSentence) or sentence.cases >= LEAST_CASES
 
 
 def left_out(counts: Mapping[str, int]) -> str:

@@ -7,12 +7,9 @@ and calls without a reply are sent again.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import random
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -23,20 +20,21 @@ from annotator.core import jobs
 from evaluation.core.failure_words import pause_words
 from evaluation.models import Batch, Call, Run
 from evaluation.providers.base import ChatRequest, ProviderError
-from evaluation.providers.images import chat_body
+from evaluation.providers.contract import BatchApi, BatchRead
 from evaluation.providers.keys import KeyRefused
-from evaluation.providers.openai_compatible import OpenAICompatible, provider_error_of_status, read_completion
 from evaluation.runs.apply import apply_some
-from evaluation.runs.claim import Ready, claim
+from evaluation.runs.call_outcome import Outcome
+from evaluation.runs.claim import claim
 from evaluation.runs.endpoint_settings import deployments_of, has_moved, moved_reason
 from evaluation.runs.health import endpoint_contact, outage_reason
 from evaluation.runs.lifecycle import run_pause
-from evaluation.runs.outcome import failed, from_cache, read_reply, reply_outcomes, unsent
+from evaluation.runs.outcome import RunReplies, from_cache, unsent
 from evaluation.runs.registry import step_get
-from evaluation.runs.settle import Outcome, settle
+from evaluation.runs.request import Ready
+from evaluation.runs.settle import settle
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.worker import Worked
-from evaluation.selectors.endpoint import endpoint_openai
+from evaluation.selectors.endpoint import batch_api_of, endpoint_client
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -44,7 +42,6 @@ T = TypeVar("T")
 IN_A_FILE = 2000
 #: Seconds between two checks of a batch.
 LOOK_AGAIN = 2.0
-OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 
 
 def batch_work(*, run_pk: int) -> Worked:
@@ -87,33 +84,33 @@ def _pause_reason(run: Run, error: ProviderError | KeyRefused) -> str:
 
 def _turn(run: Run, step: Step) -> Worked:
     for batch in run.batches.filter(state=Batch.State.SENDING):
-        _lost(run, batch)
+        _lost(run, step, batch)
     waiting = run.batches.filter(state=Batch.State.WAITING).first()
     if waiting is not None:
         if has_moved(run, run.endpoint):
             what = "A batch of this run is at"
             run_pause(run=run, reason=moved_reason(run.endpoint, since=deployments_of(run), what=what))
             return Worked("paused")
-        status, lines = _ask(run, lambda provider: provider.batch_read(waiting.remote_id))
+        read = _ask(run, lambda api: api.read(waiting.remote_id))
         Batch.objects.filter(pk=waiting.pk).update(looked_at=timezone.now())
-        if status not in OVER:
+        if not read.over:
             return Worked("time", wait=LOOK_AGAIN)
-        _read(run, step, waiting, status, lines)
+        _store(run, step, waiting, read)
     return _send(run, step)
 
 
-def _ask(run: Run, what: Callable[[OpenAICompatible], Coroutine[Any, Any, T]]) -> T:
+def _ask(run: Run, request: Callable[[BatchApi], Coroutine[Any, Any, T]]) -> T:
     async def main() -> T:
-        provider = endpoint_openai(run.endpoint)
+        client = endpoint_client(run.endpoint)
         try:
-            return await what(provider)
+            return await request(batch_api_of(run.endpoint)(client))
         finally:
-            await provider.aclose()
+            await client.aclose()
 
-    found = asyncio.run(main())
+    reply = asyncio.run(main())
     if run.endpoint.failing_since is not None:
         endpoint_contact(endpoint=run.endpoint)
-    return found
+    return reply
 
 
 def _send(run: Run, step: Step) -> Worked:
@@ -126,59 +123,48 @@ def _send(run: Run, step: Step) -> Worked:
         batch.delete()
         if got.state != Run.State.RUNNING:
             return Worked(got.state)
-        return (
-            Worked("time", wait=0.1)
-            if got.hits
-            else Worked("idle")
-            if got.wait is None
-            else Worked("time", wait=got.wait)
-        )
+        if got.hits:
+            return Worked("time", wait=0.1)
+        return Worked("idle") if got.wait is None else Worked("time", wait=got.wait)
     try:
         lines, refused = _lines(run, step, got.ready)
         settle(run=run, token=token, outcomes=refused)
         if not lines:
             batch.delete()
             return Worked("time", wait=0.1)
-        remote = _ask(run, lambda provider: provider.batch_send("\n".join(lines).encode()))
+        remote_id = _ask(run, lambda api: api.send(lines))
     except Exception:
         with transaction.atomic():  # the endpoint accepted nothing, so undo the claim
-            settle(run=run, token=token, outcomes=[o for one in got.ready for o in unsent(one)])
+            settle(run=run, token=token, outcomes=[o for ready in got.ready for o in unsent(ready)])
             batch.delete()
         raise
-    Batch.objects.filter(pk=batch.pk).update(remote_id=remote, state=Batch.State.WAITING)
+    Batch.objects.filter(pk=batch.pk).update(remote_id=remote_id, state=Batch.State.WAITING)
     return Worked("time", wait=LOOK_AGAIN)
 
 
-def _lines(run: Run, step: Step, ready: Sequence[Ready]) -> tuple[list[str], list[Outcome]]:
+def _lines(run: Run, step: Step, claimed: Sequence[Ready]) -> tuple[list[str], list[Outcome]]:
     """The lines of a file, and the outcomes of the calls whose request can't be made, for example because the file of an
     image is missing."""
-    lines, refused, rng = [], [], random.Random()
-    for one in ready:
+    lines, refused, kind = [], list[Outcome](), batch_api_of(run.endpoint)
+    for ready in claimed:
         try:
-            body = chat_body(one.request)
+            lines.append(kind.line(str(ready.calls[0].id), ready.request))
         except ProviderError as error:
-            refused.append(
-                read_reply(run=run, endpoint=run.endpoint, step=step, ready=one, reply=error, rng=rng)
-            )
-            continue
-        about = {"custom_id": str(one.calls[0].id), "method": "POST", "url": "/v1/chat/completions"}
-        lines.append(json.dumps(about | {"body": body}))
+            refused += RunReplies(run=run, endpoint=run.endpoint, step=step).read(ready, error)
     return lines, refused
 
 
-def _lost(run: Run, batch: Batch) -> None:
+def _lost(run: Run, step: Step, batch: Batch) -> None:
     """The worker died while it sent the file: the endpoint may have it and charge for it, under an unknown id."""
-    rng = random.Random()
     error = ProviderError("connection", "The worker stopped while it sent the file.")
-    outcomes = [
-        failed(run, ready, call, error, Decimal(0), 0.0, rng) for ready, call in _held(run, None, batch)
-    ]
+    replies = RunReplies(run=run, endpoint=run.endpoint, step=step)
+    outcomes = [o for ready in _claimed(run, batch) for o in replies.failed(ready, error)]
     settle(run=run, token=batch.token, outcomes=outcomes)
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.FAILED, error=str(error))
 
 
-def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, ClaimedCall]]:
-    """The calls of a batch in the form in which a worker claims them."""
+def _claimed(run: Run, batch: Batch, step: Step | None = None) -> Iterator[Ready]:
+    """The calls of a batch in the form in which a worker claims them; with ``step``, together with what they are about."""
     rows = Call.objects.filter(run=run, claimed_by=batch.token, state=Call.State.IN_FLIGHT)
     calls = [
         # This attempt is counted already; the code below expects the count before it, as at the time of the claim.
@@ -188,47 +174,17 @@ def _held(run: Run, step: Step | None, batch: Batch) -> Iterator[tuple[Ready, Cl
     things = step.load(run, [call for call, _ in calls]) if step else {}
     for call, reserved in calls:
         whole = replace(call, thing=things.get(call.id))
-        yield Ready(ChatRequest(run.model, ()), (whole,), {call.id: reserved}), whole
+        yield Ready(ChatRequest(run.model, ()), (whole,), {call.id: reserved})
 
 
-def _read(run: Run, step: Step, batch: Batch, status: str, lines: bytes) -> None:
+def _store(run: Run, step: Step, batch: Batch, read: BatchRead) -> None:
     """Match replies to calls, and store them in one transaction with the end of the batch."""
-    replies: dict[str, dict[str, Any]] = {}
-    for line in lines.decode("utf-8", "replace").split(
-        "\n"
-    ):  # a text may have other line ends, such as U+2028
-        try:
-            row = json.loads(line, parse_constant=str)
-            replies.setdefault(str(row["custom_id"]), row)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue  # a broken line is a missing reply
-    rng = random.Random()
+    replies = RunReplies(run=run, endpoint=run.endpoint, step=step)
+    missing = ProviderError("server", f"The batch is {read.status} and has no reply to this call.")
     outcomes: list[Outcome] = []
-    for ready, call in _held(run, step, batch):
-        row = replies.get(str(call.id))
-        if row is None:
-            said = f"The batch is {status} and has no reply to this call."
-            error = ProviderError("server", said)
-            outcomes.append(failed(run, ready, call, error, Decimal(0), 0.0, rng))
-        else:
-            outcomes.append(_outcome(run, step, ready, call, row, rng))
+    for ready in _claimed(run, batch, step):
+        outcomes += replies.read(ready, read.replies.get(str(ready.calls[0].id), missing))
     with transaction.atomic():
         settle(run=run, token=batch.token, outcomes=outcomes)
-        state = Batch.State.DONE if status == "completed" else Batch.State.FAILED
-        Batch.objects.filter(pk=batch.pk).update(state=state, error="" if status == "completed" else status)
-
-
-def _outcome(
-    run: Run, step: Step, ready: Ready, call: ClaimedCall, row: dict[str, Any], rng: random.Random
-) -> Outcome:
-    response = row.get("response") if isinstance(row.get("response"), dict) else {}
-    body = response.get("body") if isinstance(response, dict) else None
-    status = response.get("status_code") if isinstance(response, dict) else 0
-    status = status if isinstance(status, int) else 0
-    try:
-        if status != 200 or not isinstance(body, dict):
-            raise provider_error_of_status(status, body or row.get("error"))
-        reply = read_completion(body)
-    except ProviderError as error:
-        return read_reply(run=run, endpoint=run.endpoint, step=step, ready=ready, reply=error, rng=rng)
-    return reply_outcomes(run=run, endpoint=run.endpoint, step=step, ready=ready, reply=reply, rng=rng)[0]
+        state, error = (Batch.State.DONE, "") if read.complete else (Batch.State.FAILED, read.status)
+        Batch.objects.filter(pk=batch.pk).update(state=state, error=error)

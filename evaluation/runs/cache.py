@@ -20,15 +20,6 @@ GRACE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Known:
-    """Where the replies to some requests are, by cache key: ``stored`` with the id of the call that has the reply,
-    ``coming`` those that another call is waiting for."""
-
-    stored: Mapping[str, int]
-    coming: frozenset[str]
-
-
-@dataclass(frozen=True)
 class Split:
     """Calls by what is to be done with them: answer them from the cache, send them, or look again later."""
 
@@ -73,8 +64,7 @@ def cache_split(
         return Split(send=tuple(calls))
     # The endpoint's row keeps other claims out, but another endpoint may have the same address.
     jobs.lock_wait_briefly("requests", run.workspace_id or 0, endpoint.base_url)
-    known = _known(set(keys.values()), run.workspace_id, now, in_a_file)
-    coming = set(known.coming)
+    stored, coming = _known(set(keys.values()), workspace_id=run.workspace_id, now=now, in_a_file=in_a_file)
     cached, send, wait = [], [], []
     for call in calls:
         key = keys[call.id]
@@ -82,8 +72,8 @@ def cache_split(
         # request may find a reply.
         if call.unparsable and key == call.cache_key:
             send.append(call)
-        elif key in known.stored:
-            cached.append((call, known.stored[key]))
+        elif key in stored:
+            cached.append((call, stored[key]))
         elif key in coming:
             wait.append(call)
         else:
@@ -92,22 +82,17 @@ def cache_split(
     return Split(tuple(cached), tuple(send), tuple(wait))
 
 
-def _known(keys: Iterable[str], workspace_id: int | None, now: datetime, in_a_file: bool) -> Known:
-    """Only the replies of the same workspace: what other labs paid for isn't shared."""
+def _known(
+    keys: Iterable[str], *, workspace_id: int | None, now: datetime, in_a_file: bool
+) -> tuple[dict[str, int], set[str]]:
+    """Where the replies to some requests are: cache key -> id of the call that has the reply, and the keys for which
+    another call is waiting. Only those of the same workspace: what other labs paid for isn't shared.
+    """
+    known = {"keys": list(keys), "workspace": workspace_id, "now": now, "grace": GRACE_SECONDS}
     with connection.cursor() as cursor:
-        cursor.execute(
-            _KNOWN,
-            {
-                "keys": list(keys),
-                "workspace": workspace_id,
-                "now": now,
-                "grace": GRACE_SECONDS,
-                "in_a_file": in_a_file,
-            },
-        )
+        cursor.execute(_KNOWN, known | {"in_a_file": in_a_file})
         rows = cursor.fetchall()
-    stored = {key: pk for key, pk in rows if pk is not None}
-    return Known(stored, frozenset(key for key, pk in rows if pk is None))
+    return {key: pk for key, pk in rows if pk is not None}, {key for key, pk in rows if pk is None}
 
 
 def wait_for_reply(*, calls: Iterable[int], now: datetime) -> None:

@@ -17,13 +17,14 @@ from django.db import transaction
 from annotator.core.canonical import text_digest
 from annotator.models import Dataset, Rater, Study, User
 from evaluation.models import Call, Endpoint, Pipeline, Run
+from evaluation.providers.registry import titles_with
 from evaluation.runs.endpoint_settings import settings_of
 from evaluation.runs.registry import step_get
 from evaluation.runs.request import parameters_check
 from evaluation.runs.settle import call_of
 from evaluation.runs.step import ClaimedCall, Job, Step
 from evaluation.runs.text import clean
-from evaluation.selectors.endpoint import endpoint_check
+from evaluation.selectors.endpoint import endpoint_check, provider_check
 
 #: Call rows inserted by one statement.
 ROWS = 2000
@@ -91,6 +92,7 @@ def run_draft(
         **chosen,
     )
     endpoint_check(endpoint=endpoint, workspace_id=run.workspace_id)
+    provider = provider_check(endpoint)
     try:
         parameters_check(run.parameters)
     except ValueError as error:
@@ -100,13 +102,12 @@ def run_draft(
     run.full_clean(exclude=["prompt_digest"])
     if run.mode == Run.Mode.BATCH and run.together > 1:
         raise ValidationError({"together": "The batch API takes one item per request. Set this to 1."})
-    if run.mode == Run.Mode.BATCH and endpoint.protocol != Endpoint.Protocol.OPENAI:
-        raise ValidationError(
-            {"mode": "Batches need an endpoint that speaks the OpenAI protocol. Choose one request per call."}
-        )
+    if run.mode == Run.Mode.BATCH and provider.batch_api is None:
+        message = f"Batches need an endpoint that speaks the {titles_with('batch_api')} protocol. Choose one request per call."
+        raise ValidationError({"mode": message})
     first = next(step.jobs(run), None)
     if first is None:
-        raise NothingToAsk({"kind": f"{step.title}: there is nothing to ask about"})
+        raise NothingToAsk({"kind": f"{step.title}: {step.nothing(run)}"})
     _prompt_check(run, step, first)
     return run
 
@@ -120,7 +121,7 @@ def run_save(*, run: Run) -> Run:
         for rows in _in_rows(run, step):
             made += len(Call.objects.bulk_create(rows))
         if not made:
-            raise NothingToAsk({"kind": f"{step.title}: there is nothing to ask about"})
+            raise NothingToAsk({"kind": f"{step.title}: {step.nothing(run)}"})
     return run
 
 

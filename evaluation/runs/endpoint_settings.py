@@ -1,4 +1,4 @@
-"""The settings of an endpoint that change a model's answers: a run ends with those that it began with."""
+"""The settings of an endpoint that change a model's answers: a run ends with those that its first answer came from."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ NAMES = {
     "headers": "headers",
     "structured": "form of reply",
     "images": "setting for images",
+    "thinking_tokens": "tokens for thinking",
+    "fold_system": "setting for the system role",
 }
 #: The key of a run's settings with the deployments that its answers may come from: the one that it began with, and those
 #: that somebody has confirmed to be the same.
@@ -37,7 +39,7 @@ def settings_of(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def change_reason(run: Run, endpoint: Endpoint) -> str:
-    """Why the run can't go on with the endpoint as it is now; empty if no setting but its deployment has changed since the
+    """Why the run can't continue with the endpoint as it is now; empty if no setting but its deployment has changed since the
     run was created."""
     now = _settings(endpoint)
     changed = [name for key, name in NAMES.items() if now[key] != run.endpoint_settings.get(key, now[key])]
@@ -47,6 +49,18 @@ def change_reason(run: Run, endpoint: Endpoint) -> str:
         f"The endpoint has changed since this run was created ({', '.join(changed)}). One run's answers come from one "
         "simulator. Change it back and resume the run, or cancel it and start a new one."
     )
+
+
+def settings_take(run: Run, endpoint: Endpoint) -> None:
+    """Let a run without replies continue with the endpoint's corrected settings. Doesn't save the run.
+
+    A step asks at temperature 0 if nobody chose one. If the endpoint now leaves the temperature out, the run does too.
+    """
+    run.endpoint_settings = settings_of(endpoint) | {
+        DEPLOYMENTS: deployments_of(run) or [deployment_of(endpoint)]
+    }
+    if endpoint.parameters.get("temperature", 0) is None and run.parameters.get("temperature") == 0:
+        run.parameters = {name: value for name, value in run.parameters.items() if name != "temperature"}
 
 
 def has_changed_since(*, held: Endpoint, stored: Endpoint) -> bool:
@@ -76,7 +90,7 @@ def moved_reason(
     what: str = "The answers so far come from",
     other: str = "run",
 ) -> str:
-    """Why work that was done at the deployments ``since`` can't go on where the endpoint is now, and what to do."""
+    """Why work that was done at the deployments ``since`` can't continue where the endpoint is now, and what to do."""
     before = " and ".join(since)
     return (
         f"{what} {before}, and the endpoint {endpoint} is at {deployment_of(endpoint)} now. The answers of one {other} must "
@@ -127,6 +141,7 @@ def _client(endpoint: Endpoint) -> tuple[Any, ...]:
         bytes(endpoint.key_encrypted),
         endpoint.ca_certificates,
         endpoint.timeout_seconds,
+        endpoint.stream,
     )
 
 

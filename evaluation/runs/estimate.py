@@ -13,14 +13,15 @@ from evaluation.models import Call, Run
 from evaluation.providers.base import ChatRequest
 from evaluation.runs.claim import build
 from evaluation.runs.create import all_jobs
+from evaluation.runs.earlier import earlier_replies
 from evaluation.runs.registry import step_get
-from evaluation.runs.request import BYTES_PER_TOKEN, Prices, most_tokens
+from evaluation.runs.request import BYTES_PER_TOKEN, LIKELY_REPLY, Prices, most_tokens
 from evaluation.runs.step import ClaimedCall, Step
 from evaluation.runs.tokens import prompt_tokens
 
 #: Calls whose requests are built; the others are assumed to be like them.
 SAMPLE = 200
-#: What the number of bytes in a token is learned from: the latest runs, their latest replies, and at least so many of them.
+#: Bytes per token are estimated from the latest replies of the latest runs, at least this many.
 LATEST_RUNS, LEARN_FROM, LEAST_REPLIES = 5, 100, 5
 
 
@@ -30,6 +31,10 @@ class CostEstimate:
 
     Likely input tokens are counted with the model's vocabulary where it is at hand (``evaluation.runs.tokens``), otherwise
     estimated from the bytes of the prompts: as many in a token as in the model's latest replies, or four.
+
+    Likely output tokens are those of the model's latest replies to the same kind of step (``evaluation.runs.earlier``): ``low``
+    and ``high`` are the cost if all replies are as short or as long as a tenth of these, and ``earlier`` is how many there were.
+    Without earlier replies, a reply is assumed to have ``LIKELY_REPLY`` tokens, and there is no range.
 
     Covers the first attempt at the first stage of each item. Later stages and retries are extra; ``stages`` is
     the number of stages of the longest item.
@@ -45,6 +50,9 @@ class CostEstimate:
     #: The item that ``first_prompt`` asks about, and the JSON schema sent with it, if any.
     first_key: str = ""
     schema: str = ""
+    low: Decimal | None = None
+    high: Decimal | None = None
+    earlier: int = 0
 
 
 def run_estimate(*, run: Run, key: str = "") -> CostEstimate:
@@ -66,14 +74,22 @@ def run_estimate(*, run: Run, key: str = "") -> CostEstimate:
     sizes = [most_tokens(request) for request in requests]
     share = total / len(sizes)
     most_in, most_out = sum(size[0] for size in sizes) * share, sum(size[1] for size in sizes) * share
-    tokens_in, tokens_out = int(_likely_in(run, requests) * share), int(most_out / 4)
-    prices = Prices.of(endpoint)
+    tokens_in, tokens_out = int(_likely_in(run, requests) * share), int(min(most_out, LIKELY_REPLY * total))
+    prices, low, high = Prices.of(endpoint), None, None
+    earlier = earlier_replies(kind=run.kind, model=run.model, endpoint=endpoint) if endpoint.pk else None
+    if earlier is not None:
+        tokens_out = int(min(most_out, earlier.tokens_out * total))
+        low = prices.cost(tokens_in, int(min(most_out, earlier.shortest * total)))
+        high = prices.cost(tokens_in, int(min(most_out, earlier.longest * total)))
     return CostEstimate(
         calls=total,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         likely=prices.cost(tokens_in, tokens_out),
         most=prices.cost(int(most_in), int(most_out)),
+        low=low,
+        high=high,
+        earlier=earlier.count if earlier else 0,
         stages=max(step.stages(run, row, row.thing) for row in rows),
         first_prompt="\n\n".join(f"[{m['role']}]\n{m['content']}" for m in requests[0].messages),
         first_key=rows[0].key,

@@ -23,7 +23,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluation.models import Call, Endpoint, Run
-from evaluation.runs.settle import Outcome, backoff
+from evaluation.runs.call_outcome import Outcome
+from evaluation.runs.settle import backoff
 
 #: The number of different calls that must fail in a row. Fewer failures may be the fault of the calls themselves.
 THRESHOLD = 5

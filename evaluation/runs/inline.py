@@ -21,9 +21,9 @@ def run_inline(*, run: Run, seconds: float = 3600.0) -> Run:
             worked = batch_work(run_pk=run.pk)
         else:
             worked = SliceWorker(run_pk=run.pk, seconds=max(0.1, end - time.monotonic())).work()
-        if worked.why == "idle" and run_finish(run=run):
+        if worked.ended == "idle" and run_finish(run=run):
             break
-        if worked.why in ("busy", "idle", "time"):
+        if worked.ended in ("busy", "idle", "time"):
             time.sleep(min(worked.wait or 0.3, 1.0))
     run.refresh_from_db()
     return run

@@ -8,7 +8,7 @@ from functools import partial
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from annotator.core.errors import Conflict
@@ -41,8 +41,8 @@ def run_start(*, run: Run) -> Run:
             )
         run.state, run.reason = Run.State.RUNNING, ""
         run.resumed_at = timezone.now()
-        run.started_at = run.started_at or run.resumed_at
-        run.save(update_fields=["state", "reason", "started_at", "resumed_at"])
+        run.started_at, run.latest_attempts = run.started_at or run.resumed_at, ""
+        run.save(update_fields=["state", "reason", "started_at", "resumed_at", "latest_attempts"])
         transaction.on_commit(lambda: run_wake(run=run))
     return run
 
@@ -90,10 +90,16 @@ def deployment_confirm(*, run: Run) -> bool:
     return True
 
 
-def run_budget_set(*, run: Run, budget_calls: int | None, budget_cost: Decimal | None) -> Run:
+def run_budget_set(
+    *,
+    run: Run,
+    budget_calls: int | None,
+    budget_cost: Decimal | None,
+    max_failed_share: float | None = None,
+) -> Run:
     """Raise or lower the budgets of a run in any state; None removes a limit.
 
-    Raises ``ValidationError`` keyed by field if a budget is less than what has already been used.
+    ``max_failed_share`` is the largest share of failed calls, from 0 to 1, above which the run pauses; None leaves it as it is. Raises ``ValidationError`` keyed by field if a budget is less than what has already been used.
     """
     with transaction.atomic():
         run = _locked(run)
@@ -105,8 +111,11 @@ def run_budget_set(*, run: Run, budget_calls: int | None, budget_cost: Decimal |
             message = f"{used:.4f} has been spent or reserved. Enter that amount or more."
             raise ValidationError({"budget_cost": message})
         run.budget_calls, run.budget_cost = budget_calls, budget_cost
-        run.clean_fields(exclude={one.name for one in Run._meta.fields} - {"budget_calls", "budget_cost"})
-        run.save(update_fields=["budget_calls", "budget_cost"])
+        if max_failed_share is not None:
+            run.max_failed_share = max_failed_share
+        names = ["budget_calls", "budget_cost", "max_failed_share"]
+        run.clean_fields(exclude={one.name for one in Run._meta.fields}.difference(names))
+        run.save(update_fields=names)
     return run
 
 
@@ -153,10 +162,59 @@ def run_retry_failed(*, run: Run, calls: Collection[int] | None = None) -> int:
         )
         if again:
             run.state, run.reason, run.finished_at = Run.State.RUNNING, "", None
-            run.resumed_at = timezone.now()
-            run.save(update_fields=["state", "reason", "finished_at", "resumed_at"])
+            run.resumed_at, run.latest_attempts = timezone.now(), ""
+            run.save(update_fields=["state", "reason", "finished_at", "resumed_at", "latest_attempts"])
             transaction.on_commit(lambda: run_wake(run=run))
     return again
+
+
+def calls_held(run: Run) -> QuerySet[Call]:
+    """The calls of a run that were sent, failed, and wait to be sent again."""
+    waiting = Call.objects.filter(run=run, state=Call.State.PENDING, attempts__gt=0)
+    return waiting.exclude(error_kind__in=["", "lost", "rate_limit", "cancelled"])
+
+
+def run_give_up(*, run: Run, calls: Collection[int] | None = None) -> int:
+    """Let calls that failed and wait to be sent again fail for good, with their last error: all, or those with these primary
+    keys. Returns how many.
+
+    The run ends if no call is left; otherwise it stays as it is. Failed calls can be retried later. Raises ``Conflict`` if it
+    is over, or if there are no such calls.
+    """
+    with transaction.atomic():
+        run = _locked(run)
+        if run.state in OVER:
+            raise Conflict(f"{run} is {run.get_state_display()}.")
+        held = calls_held(run) if calls is None else calls_held(run).filter(pk__in=calls)
+        given_up = held.update(state=Call.State.FAILED, finished_at=timezone.now(), not_before=None)
+        if not given_up:
+            raise Conflict("No call of this run has failed and waits to be sent again.")
+        run_finish(run=run)
+    return given_up
+
+
+def run_continue_without(*, run: Run, calls: Collection[int] | None = None) -> int:
+    """Leave out the items whose calls failed and wait to be sent again, with all their samples, and resume the run.
+
+    ``calls``: the primary keys of calls of these items; None for all. Returns how many calls were given up. Raises like
+    ``run_give_up``, and like ``run_start``.
+    """
+    with transaction.atomic():
+        row = _locked(run)
+        held = calls_held(row) if calls is None else calls_held(row).filter(pk__in=calls)
+        keys = list(held.values_list("key", flat=True).distinct())
+        given_up = run_give_up(run=row, calls=calls)
+        others = Call.objects.filter(run=row, state=Call.State.PENDING, key__in=keys)
+        given_up += others.update(
+            state=Call.State.FAILED,
+            error_kind="left_out",
+            error="The run continued without this item.",
+            finished_at=timezone.now(),
+            not_before=None,
+        )
+        if not run_finish(run=row):
+            run_start(run=row)
+    return given_up
 
 
 def run_finish(*, run: Run) -> bool:

@@ -1,39 +1,20 @@
-"""All steps by name. They are found in the modules below, so a new step needs nothing but its own file."""
+"""The kinds of step that ask a model, for the engine of runs."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-
+from annotator.core.registry import UnknownMember
+from evaluation.core.step_kinds import STEP_KINDS
 from evaluation.runs.step import Step
 
-#: Named as text because these modules import this package, not the other way round.
-PLACES = ("evaluation.simulators.prepare", "evaluation.pipelines.steps")
 
-
-@cache
 def steps() -> dict[str, Step]:
-    """All step classes with a name, by name."""
-    found: list[Step] = []
-    for place in PLACES:
-        home = importlib.import_module(place)
-        names = [f"{place}.{one.name}" for one in pkgutil.iter_modules(getattr(home, "__path__", ()))]
-        for module in [home, *map(importlib.import_module, names)]:
-            found += [
-                value()
-                for value in vars(module).values()
-                if isinstance(value, type)
-                and issubclass(value, Step)
-                and value.__module__ == module.__name__
-                and hasattr(value, "name")
-            ]
-    return {step.name: step for step in found}
+    """All kinds of step that ask a model, by name."""
+    return {name: kind for name, kind in STEP_KINDS.all().items() if isinstance(kind, Step)}
 
 
 def step_get(name: str) -> Step:
-    """The step with that name; raises ``KeyError`` with the known names."""
-    try:
-        return steps()[name]
-    except KeyError:
-        raise KeyError(f"There is no step {name!r}. Steps: {', '.join(steps())}.") from None
+    """The kind of step with that name; raises ``KeyError`` with the known names if none of them asks a model."""
+    kind = STEP_KINDS.get(name) if name in STEP_KINDS else None
+    if not isinstance(kind, Step):
+        raise UnknownMember(f"There is no step {name!r}. Steps: {', '.join(steps())}.")
+    return kind

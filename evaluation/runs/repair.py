@@ -31,7 +31,7 @@ def repair_messages(*, run: Run, call: ClaimedCall) -> list[ChatMessage]:
     return [ChatMessage("assistant", str(last["text"])[:MOST_SHOWN]), ChatMessage("user", said)]
 
 
-def joined_result(*, run: Run, step: Step, call: ClaimedCall, found: dict[str, object]) -> dict[str, object]:
+def joined_result(*, run: Run, step: Step, call: ClaimedCall, result: dict[str, object]) -> dict[str, object]:
     """A result together with the good entries of the call's earlier replies."""
     kept = (call.last or {}).get("parsed")
-    return step.joined(run, call, kept, found) if kept else found
+    return step.joined(run, call, kept, result) if kept else result

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 from typing import Any
 
@@ -14,15 +13,12 @@ from annotator.hit_types.base import ChatMessage
 from annotator.hit_types.images import MARKER
 from evaluation.models import Endpoint
 from evaluation.providers.base import ChatRequest
+from evaluation.runs.step import ClaimedCall
 from evaluation.runs.text import clean
 from evaluation.runs.tokens import prompt_tokens
 
 #: The request sets these itself, so they aren't allowed as parameters.
 RESERVED = ("model", "messages", "stream")
-#: Models that count their thinking as part of the reply, and take ``max_completion_tokens`` only.
-REASONS = re.compile(r"(?:^|[/.])(?:o[1-9]|gpt-5)(?![\w])(?!-chat)")
-#: Tokens for their thinking, in addition to those of the reply.
-THINKING_TOKENS = 4000
 #: Number -> (its type, its range). Other parameters are passed on as they are; the endpoint checks them.
 RANGES: dict[str, tuple[type, InRange]] = {
     "max_tokens": (int, InRange(1, 1_000_000)),
@@ -73,6 +69,20 @@ class Prices:
         price_cached = self.tokens_in if self.tokens_cached is None else self.tokens_cached
         total = self.tokens_in * (tokens_in - cached) + price_cached * cached + self.tokens_out * tokens_out
         return (total / MILLION).quantize(_CENT, rounding=ROUND_UP)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """One request to send, and the calls that it answers: one, or several in one request.
+
+    ``tokens``: the estimate that is booked against the endpoint's tokens per minute, 0 if it has no such limit.
+    """
+
+    request: ChatRequest
+    calls: tuple[ClaimedCall, ...]
+    reserved: dict[int, Decimal]
+    keys: dict[int, str] = field(default_factory=dict)
+    tokens: int = 0
 
 
 def share_of(cost: Decimal, calls: int) -> Decimal:
@@ -139,24 +149,43 @@ def request_build(
     parameters: dict[str, Any],
     sample: int,
     samples: int,
-    max_tokens: int,
+    limit: Mapping[str, Any],
     schema: dict[str, Any] | None,
+    folds_system: bool = False,
 ) -> ChatRequest:
-    """The request of one call. A parameter that is None is left out; each of several samples gets its own seed."""
+    """The request of one call. A parameter that is None is left out; each of several samples gets its own seed.
+
+    ``limit`` are the parameters with the longest reply, used if ``parameters`` set none. ``folds_system``: the model takes no
+    system role, so the instructions begin the first question.
+    """
     sent = {name: value for name, value in parameters.items() if value is not None}
     if "max_tokens" not in parameters and "max_completion_tokens" not in parameters:
-        if REASONS.search(model):
-            sent["max_completion_tokens"] = max_tokens + THINKING_TOKENS
-        else:
-            sent["max_tokens"] = max_tokens
+        sent |= limit
     if samples > 1 and not ("seed" in parameters and parameters["seed"] is None):
         sent["seed"] = int(sent.get("seed", 0)) + sample
+    if folds_system:
+        messages = system_folded(messages)
     return ChatRequest(
         model=model,
         messages=tuple({"role": message.role, "content": message.content} for message in messages),
         parameters=sent,
         schema=schema,
     )
+
+
+def system_folded(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The same chat without a system role: its instructions begin the first question.
+
+    >>> [one.content for one in system_folded([ChatMessage("system", "Be brief."), ChatMessage("user", "Why?")])]
+    ['Be brief.\\n\\nWhy?']
+    """
+    instructions = "\n\n".join(one.content for one in messages if one.role == "system")
+    chat = [one for one in messages if one.role != "system"]
+    if not instructions:
+        return chat
+    if not chat or chat[0].role != "user":
+        return [ChatMessage("user", instructions), *chat]
+    return [ChatMessage("user", f"{instructions}\n\n{chat[0].content}"), *chat[1:]]
 
 
 def most_tokens(request: ChatRequest) -> tuple[int, int]:

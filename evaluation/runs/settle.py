@@ -6,9 +6,9 @@ import json
 import logging
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django.db import DataError, IntegrityError, connection, transaction
@@ -17,57 +17,16 @@ from django.utils import timezone
 from annotator.hit_types.base import JSON
 from evaluation.core.failure_words import failure_words
 from evaluation.models import Call, Run
+from evaluation.runs.call_outcome import Outcome
+from evaluation.runs.canary import latest_after, refusals_decide, share_reason
 from evaluation.runs.step import Job
 from evaluation.runs.text import clean
 
 log = logging.getLogger(__name__)
+_rng = random.Random()
 #: Seconds before the second attempt; doubled for each further one, and shortened at random by up to half.
 BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF = 60.0
-
-
-@dataclass
-class Outcome:
-    """The outcome of one call. ``again_in``: for a pending call, the seconds until it may be tried again.
-
-    ``cost`` is what the reply cost; ``charge`` says that a request without a reply may have cost everything that was
-    reserved. ``pause`` is the reason to pause the run, if any.
-    """
-
-    id: int
-    state: str
-    reserved: Decimal = Decimal(0)
-    cost: Decimal = Decimal(0)
-    charge: bool = False
-    sent: bool = True
-    text: str = ""
-    reply: JSON | None = None
-    parsed: JSON | None = None
-    flags: list[str] = field(default_factory=list)
-    error_kind: str = ""
-    error: str = ""
-    unreadable: bool = False
-    model_returned: str = ""
-    fingerprint: str = ""
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    tokens_cached: int | None = None
-    #: The model's probability of the answer that it gave.
-    confidence: float | None = None
-    #: Tokens that were booked against the endpoint's rate when the request was claimed.
-    estimated: int = 0
-    seconds: float | None = None
-    again_in: float | None = None
-    next: Job | None = None
-    pause: str = ""
-    #: Seconds that the endpoint asked to wait before the next request.
-    hold: float = 0.0
-    #: The attempt failed because of the endpoint and doesn't count.
-    excused: bool = False
-    #: The call has failed in this way before, so the failure may be its own fault and not the endpoint's.
-    repeated: bool = False
-    #: 1 for the first call of a request and 0 for the others, so that requests are counted once.
-    of_request: int = 1
 
 
 _COLUMNS = (
@@ -98,7 +57,8 @@ RETURNING c.id
 """
 _BOOK = """
 UPDATE evaluation_run SET reserved_cost = reserved_cost - %s, spent_cost = spent_cost + %s,
-    lost_cost = lost_cost + %s, overrun_cost = overrun_cost + %s, sent_calls = sent_calls - %s, heartbeat_at = %s
+    lost_cost = lost_cost + %s, overrun_cost = overrun_cost + %s, sent_calls = sent_calls - %s, heartbeat_at = %s,
+    latest_attempts = %s
 WHERE id = %s
 """
 #: How many workers can die during one call before it fails.
@@ -137,6 +97,17 @@ FROM evaluation_run r LEFT JOIN evaluation_call c ON c.run_id = r.id AND c.state
     AND c.finished_at >= coalesce(r.resumed_at, r.started_at, r.created_at)
 WHERE r.id = %(run)s GROUP BY r.id
 """
+# Calls that were recorded as refused items, although the key or the address was wrong: no call was answered since. Replies may
+# be stored in another order than they were sent. A refused item that is among them is asked again, and refused again.
+_NOT_REFUSED = """
+UPDATE evaluation_call SET state = 'pending', finished_at = NULL, not_before = NULL
+WHERE run_id = %(run)s AND state = 'failed' AND error_kind = 'item_refused' AND finished_at > (
+    SELECT coalesce(max(finished_at), '-infinity') - interval '10 seconds' FROM evaluation_call
+    WHERE run_id = %(run)s AND state = 'done' AND NOT from_cache)
+"""
+_ANSWERED = (
+    "SELECT EXISTS (SELECT 1 FROM evaluation_call WHERE run_id = %s AND state = 'done' AND NOT from_cache)"
+)
 _PAUSE = "UPDATE evaluation_run SET state = 'paused', reason = %s WHERE id = %s AND state = 'running'"
 
 
@@ -149,26 +120,51 @@ def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
     if not outcomes:
         return 0
     now = timezone.now()
-    rows = [_row(outcome) for outcome in outcomes]
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE", [run.pk])
-        own, broken = _store(cursor, rows, now=now, token=token)
+        cursor.execute(
+            "SELECT latest_attempts, max_failed_share FROM evaluation_run WHERE id = %s FOR NO KEY UPDATE",
+            [run.pk],
+        )
+        before, most = cursor.fetchone()
+        latest = latest_after(before, outcomes)
+        refused = refusals_decide(
+            outcomes, latest=latest, is_answered=partial(_is_answered, cursor, run), rng=_rng
+        )
+        own, broken = _store(cursor, [_row(outcome) for outcome in outcomes], now=now, token=token)
         kept = [outcome for outcome in outcomes if outcome.id in own]
         released = sum((o.reserved for o in kept), Decimal(0))
         spent = sum((min(o.cost, o.reserved) for o in kept), Decimal(0))
         over = sum((max(o.cost - o.reserved, Decimal(0)) for o in kept), Decimal(0))
         lost = sum((o.reserved for o in kept if o.charge), Decimal(0))
         unsent = sum(not o.sent and o.of_request for o in kept)
-        cursor.execute(_BOOK, [released, spent, lost, over, unsent, now, run.pk])
+        cursor.execute(_BOOK, [released, spent, lost, over, unsent, now, latest, run.pk])
         follow(run, [o.next for o in kept if o.next is not None and o.id not in broken])
-        reason = next((o.pause for o in kept if o.pause), "")
+        if refused:
+            cursor.execute(_NOT_REFUSED, {"run": run.pk})
+        reason = refused or next((o.pause for o in kept if o.pause), "")
+        reason = reason or (share_reason(latest, most=most, outcomes=outcomes) if latest != before else "")
         if not reason and any(o.state in FINAL_FAILURES for o in kept):
             reason = _too_many_failed(cursor, run)
-        if over and run.budget_cost is not None and not reason:
-            reason = "The endpoint charged more tokens than the request allowed. Check its replies before you resume."
+        if over and not reason:
+            reason = _overrun(max(kept, key=lambda o: o.cost - o.reserved))
         if reason:
             cursor.execute(_PAUSE, [reason[:2000], run.pk])
     return len(kept)
+
+
+def _overrun(outcome: Outcome) -> str:
+    """Why the run is to pause after a charge above the reservation, with or without a budget."""
+    return (
+        f"The endpoint charged more tokens than the request allowed: {outcome.cost:.4f} for one call, and at most "
+        f"{outcome.reserved:.4f} was expected. Check its replies before you resume; then as much is reserved for each call as the "
+        "dearest one cost."
+    )
+
+
+def _is_answered(cursor: Any, run: Run) -> bool:
+    """Whether the endpoint has answered a call of the run."""
+    cursor.execute(_ANSWERED, [run.pk])
+    return bool(cursor.fetchone()[0])
 
 
 def _store(cursor: Any, rows: Sequence[JSON], *, now: datetime, token: str) -> tuple[set[int], set[int]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from annotator.hit_types.base import JSON, ChatMessage, Unparsable
 from annotator.hit_types.replies import read_object
+from evaluation.core.step_kinds import StepKind
 from evaluation.runs.structured import keeps_to
 
 if TYPE_CHECKING:
@@ -73,17 +74,19 @@ class ClaimedCall:
 CALL_COLUMNS = tuple(one.name for one in fields(ClaimedCall) if one.name != "thing")
 
 
-class Step:
-    """Base of all steps; ``evaluation.runs.registry`` finds them by name."""
+class Step(StepKind):
+    """What the engine needs of a kind of step that asks a model; ``evaluation.runs.registry`` finds it by its name."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
     #: The longest reply in tokens, unless the run or the endpoint sets another limit.
     max_tokens: ClassVar[int] = 512
 
     def jobs(self, run: Run) -> Iterator[Job]:
         """All first-stage calls of the run, the same and in the same order each time."""
         raise NotImplementedError
+
+    def nothing(self, run: Run) -> str:
+        """Why a run that has no jobs has none, in one sentence."""
+        return "there is nothing to ask about"
 
     def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         """What the calls are about, by call id, in a fixed number of queries."""
@@ -171,7 +174,13 @@ class Step:
         raise NotImplementedError
 
 
-def cut_off(finish: str) -> None:
+def cut_off(finish: str, text: str = "") -> None:
     """Refuse a reply that was cut off at its length limit, whatever it seems to say; raises ``Unparsable``."""
+    if finish == "length" and not text.strip():
+        raise Unparsable(
+            "the reply was cut off before it said anything: all its tokens went into the model's thinking. Allow more "
+            "tokens for thinking in the endpoint's settings, or limit the thinking (reasoning_effort)",
+            kind="cut_off",
+        )
     if finish == "length":
         raise Unparsable("the reply was cut off at its length limit", kind="cut_off")

@@ -22,16 +22,20 @@ from django.db import InterfaceError, OperationalError, connection
 
 from annotator.core import jobs
 from evaluation.models import Run
-from evaluation.providers.base import Provider, ProviderError
+from evaluation.providers.base import ProviderError
+from evaluation.providers.contract import ModelClient
 from evaluation.providers.keys import KeyRefused
 from evaluation.runs.apply import apply_some
-from evaluation.runs.claim import Claim, Ready, ahead, claim
+from evaluation.runs.call_outcome import Outcome
+from evaluation.runs.canary import AT_ONCE, IN_A_ROW
+from evaluation.runs.claim import Claim, ahead, claim
 from evaluation.runs.health import endpoint_report, is_held, window_of
 from evaluation.runs.lifecycle import run_pause
-from evaluation.runs.outcome import answered, from_cache, given_up, unsent
+from evaluation.runs.outcome import RunReplies, from_cache, unsent
 from evaluation.runs.registry import step_get
-from evaluation.runs.settle import Outcome, give_back_lost, settle
-from evaluation.selectors.endpoint import endpoint_provider
+from evaluation.runs.request import Ready
+from evaluation.runs.settle import give_back_lost, settle
+from evaluation.selectors.endpoint import endpoint_client
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -49,9 +53,9 @@ LOOK_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Worked:
-    """How a slice ended. ``why``: busy (another worker has it), time, idle (nothing left to claim), or the run's state."""
+    """How a slice ended. ``ended``: busy (another worker has it), time, idle (nothing left to claim), or the run's state."""
 
-    why: str
+    ended: str
     calls: int = 0
     wait: float | None = None
 
@@ -74,10 +78,11 @@ class SliceWorker:
         self.outcomes: list[Outcome] = []
         self.claimed = 0  # requests claimed whose outcomes are not stored yet
         self.allowed = 0  # requests that may be in flight until the next claim
+        self.in_vain = 0  # attempts in a row without a usable reply
         self.turn_at = 0.0
         self.look_at = time.monotonic() + LOOK_SECONDS
         self.finished = 0
-        self.why = ""
+        self.ended = ""
         self.wait: float | None = None
         self.news = asyncio.Event()
 
@@ -106,35 +111,37 @@ class SliceWorker:
             if not await self._in_thread(self.rows, self._begin):
                 return Worked("busy")
             try:
-                provider = endpoint_provider(self.endpoint)
+                client = endpoint_client(self.endpoint)
             except (ProviderError, KeyRefused) as error:
                 await self._in_thread(self.rows, partial(run_pause, run=self.run, reason=str(error)))
                 return Worked("paused")
             applying = asyncio.create_task(self._apply_as_it_comes())
             try:
-                await self._loop(provider)
+                await self._loop(client)
             finally:
                 applying.cancel()
                 await asyncio.gather(*self.flying, applying, return_exceptions=True)
-                await provider.aclose()
+                await client.aclose()
             await self._in_thread(self.results, self._apply_rest)
-            return Worked(self.why, self.finished, self.wait)
+            return Worked(self.ended, self.finished, self.wait)
         finally:
             await self._in_thread(self.rows, self._end)
             await self._in_thread(self.results, lambda: connection.close())
             self.rows.shutdown()
             self.results.shutdown()
 
-    async def _loop(self, provider: Provider) -> None:
+    async def _loop(self, client: ModelClient) -> None:
         limit = window_of(self.endpoint)
         not_before = 0.0
         while True:
             self.news.clear()
+            if self.in_vain >= IN_A_ROW:
+                limit = min(limit, AT_ONCE)
             starved = not self.flying and min(limit, self.allowed) < 1
             if self.ready and (starved or is_held(self.endpoint)):
                 self._give_back()
-            while self.ready and len(self.flying) < min(limit, self.allowed) and not self.why:
-                self._send(provider, self.ready.pop(0))
+            while self.ready and len(self.flying) < min(limit, self.allowed) and not self.ended:
+                self._send(client, self.ready.pop(0))
             if self.outcomes:
                 not_before = 0.0  # an outcome may have freed a place, or created a next stage
             now = time.monotonic()
@@ -148,24 +155,24 @@ class SliceWorker:
                     not_before = self._take(*got)
                 limit = window_of(self.endpoint)
                 continue
-            if self.why and self.ready:
+            if self.ended and self.ready:
                 self._give_back()
                 continue
             if not self.claimed and not self.flying:
-                if self.why or self.wait is None:
-                    self.why = self.why or "idle"
+                if self.ended or self.wait is None:
+                    self.ended = self.ended or "idle"
                     return
                 if self.wait > LONG_WAIT and is_held(
                     self.endpoint
                 ):  # leave the worker to other jobs meanwhile
-                    self.why = "time"
+                    self.ended = "time"
                     return
             if self.flying and now >= self.look_at:
                 await self._give_up_if_cancelled()
             until = not_before if not_before > now else self.deadline
             if self.outcomes or want > 0:
                 until = self.turn_at
-            timeout = 5.0 if self.why else min(5.0, max(0.005, until - time.monotonic()))
+            timeout = 5.0 if self.ended else min(5.0, max(0.005, until - time.monotonic()))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.news.wait(), timeout)
 
@@ -175,16 +182,16 @@ class SliceWorker:
         return limit + ahead(limit) - self.claimed + stored
 
     def _may_claim(self, not_before: float) -> bool:
-        if not self.why and time.monotonic() > self.deadline:
-            self.why = "time"
-        return not self.why and time.monotonic() >= not_before
+        if not self.ended and time.monotonic() > self.deadline:
+            self.ended = "time"
+        return not self.ended and time.monotonic() >= not_before
 
     def _take(self, got: Claim, cached: list[Outcome]) -> float:
         """Add what was claimed to the requests to send; returns the time until which claiming again is pointless."""
         if got.state != Run.State.RUNNING:
-            self.why = got.state
+            self.ended = got.state
         elif got.stale:  # the next slice makes a client for the endpoint as it is now
-            self.why = "time"
+            self.ended = "time"
         self.allowed = got.allowed
         self.ready += got.ready
         self.claimed += len(got.ready)
@@ -195,8 +202,8 @@ class SliceWorker:
             return 0.0
         return time.monotonic() + min(1.0, 0.25 if got.wait is None else got.wait)
 
-    def _send(self, provider: Provider, ready: Ready) -> None:
-        task = asyncio.create_task(self._ask(provider, ready))
+    def _send(self, client: ModelClient, ready: Ready) -> None:
+        task = asyncio.create_task(self._ask(client, ready))
         self.flying.add(task)
         task.add_done_callback(self._landed)
 
@@ -204,18 +211,14 @@ class SliceWorker:
         self.flying.discard(task)
         self.news.set()
 
-    async def _ask(self, provider: Provider, ready: Ready) -> None:
+    async def _ask(self, client: ModelClient, ready: Ready) -> None:
         try:
-            outcomes = await answered(
-                provider=provider,
-                run=self.run,
-                endpoint=self.endpoint,
-                step=self.step,
-                ready=ready,
-                rng=self.rng,
-            )
+            outcomes = await self.replies.ask(client, ready)
         except asyncio.CancelledError:
-            outcomes = given_up(run=self.run, ready=ready, rng=self.rng)
+            error = ProviderError("cancelled", "The run was cancelled before the reply arrived.")
+            outcomes = self.replies.failed(ready, error)
+        for outcome in outcomes:
+            self.in_vain = 0 if outcome.usable else self.in_vain + (outcome.usable is False)
         self.outcomes += outcomes  # read only now, because the loop may have replaced the list meanwhile
 
     async def _give_up_if_cancelled(self) -> None:
@@ -223,10 +226,10 @@ class SliceWorker:
         self.look_at = time.monotonic() + LOOK_SECONDS
         if not await self._in_thread(self.rows, self._is_cancelled):
             return
-        if self.why == Run.State.CANCELLED:
+        if self.ended == Run.State.CANCELLED:
             for task in self.flying:
                 task.cancel()
-        self.why = Run.State.CANCELLED
+        self.ended = Run.State.CANCELLED
 
     def _give_back(self) -> None:
         """Return claimed requests that have not been sent, as if they had not been claimed."""
@@ -252,6 +255,7 @@ class SliceWorker:
         self.run = Run.objects.select_related("endpoint", "study", "dataset").get(pk=self.run_pk)
         self.endpoint = self.run.endpoint
         self.step = step_get(self.run.kind)
+        self.replies = RunReplies(run=self.run, endpoint=self.endpoint, step=self.step, rng=self.rng)
         lost = give_back_lost(run=self.run, slice_number=self.number)
         if lost:
             log.warning("run %s: %s calls of a dead worker are sent again", self.run_pk, lost)

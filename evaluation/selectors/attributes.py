@@ -8,6 +8,7 @@ from typing import Literal
 
 from annotator.core.kept_figures import StudyCount
 from annotator.models import Study
+from annotator.recruitment.registry import person_parameters
 from evaluation.core.filter_text import parse_filter
 
 #: How many values of a column are listed at most: the most frequent ones.
@@ -34,7 +35,7 @@ WITH items AS MATERIALIZED (
     SELECT r.id, r.attributes FROM annotator_rater r
     WHERE r.attributes <> '{}' AND EXISTS (SELECT 1 FROM annotator_judgment j WHERE j.rater_id = r.id AND j.study_id = ANY(%(studies)s))
     UNION ALL
-    SELECT p.rater_id, p.join_parameters FROM annotator_participation p
+    SELECT p.rater_id, p.join_parameters - %(persons)s::text[] FROM annotator_participation p
     WHERE p.study_id = ANY(%(studies)s) AND p.join_parameters <> '{}'
     UNION ALL
     SELECT p.rater_id, jsonb_build_object('exam score', max(a.score)) FROM annotator_examattempt a
@@ -90,9 +91,11 @@ class StudyAttribute:
 def study_attributes(*, studies: Iterable[Study]) -> list[StudyAttribute]:
     """The columns of items and raters of these studies, in one query; the names of raters' columns start with ``rater:``.
 
-    Withdrawn and replaced items don't count. Blank values are left out.
+    Withdrawn and replaced items don't count, and panels' ids of people are left out. Blank values are left out.
     """
-    rows = _VALUES.rows({"studies": [study.pk for study in studies], "listed": LISTED})
+    rows = _VALUES.rows(
+        {"studies": [study.pk for study in studies], "listed": LISTED, "persons": sorted(person_parameters())}
+    )
     values: dict[tuple[int, str], list[AttributeValue]] = {}
     distinct: dict[tuple[int, str], int] = {}
     for place, name, value, count, several in rows:

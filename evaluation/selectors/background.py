@@ -10,7 +10,6 @@ from evaluation.models import Run
 from evaluation.selectors.run import runs_for
 
 MOST = 50
-ACTIVE = (Run.State.QUEUED, Run.State.RUNNING, Run.State.PAUSED)
 
 
 def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[BackgroundWork]:
@@ -22,14 +21,14 @@ def runs_as_work(*, user: User, studies: list[int] | None = None) -> list[Backgr
     if studies is not None:
         runs = runs.filter(study__in=studies, hidden_at=None)
     else:
-        runs = runs.filter(state__in=[*ACTIVE, Run.State.FAILED])
+        runs = runs.filter(state__in=[*Run.LIVE, Run.State.PAUSED, Run.State.FAILED])
     return [
         BackgroundWork(
             title=f"Run {run.pk}: {run.kind.replace('_', ' ')} with {run.model}{f' at {run.endpoint}' if run.endpoint else ''}",
             state=run.get_state_display(),
             url=reverse("admin:evaluation_run_change", args=[run.pk]),
             study=run.study_id,
-            running=run.state in (Run.State.QUEUED, Run.State.RUNNING),
+            running=run.state in Run.LIVE,
             failed=run.state == Run.State.FAILED,
             says=run.reason,
         )

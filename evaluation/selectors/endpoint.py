@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404
 
+from annotator.core.registry import UnknownMember
 from annotator.models import Membership
 from annotator.selectors.study import studies_for
 from annotator.selectors.workspace import log, owned_by, workspaces_for
 from evaluation.models import Endpoint
+from evaluation.providers.base import ProviderError
+from evaluation.providers.contract import Access, BatchApi, FineTuner, ModelClient, Provider
 from evaluation.providers.encoder import EndpointEncoder
 from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, origin_of
 from evaluation.providers.keys import KeyRefused, key_from_variable, key_open
-
-if TYPE_CHECKING:
-    from evaluation.providers.base import Provider
-    from evaluation.providers.openai_compatible import OpenAICompatible
-    from evaluation.providers.rest import Access
+from evaluation.providers.prices import ListPrice
+from evaluation.providers.registry import PROVIDERS, titles_with
 
 
 def endpoints_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Endpoint]:
@@ -97,8 +97,6 @@ def endpoint_key(endpoint: Endpoint) -> str:
 
 def endpoint_access(endpoint: Endpoint) -> Access:
     """How the endpoint is reached, its key included; raises ``KeyRefused``."""
-    from evaluation.providers.rest import Access
-
     return Access(
         base_url=endpoint.base_url,
         key=endpoint_key(endpoint),
@@ -107,41 +105,72 @@ def endpoint_access(endpoint: Endpoint) -> Access:
         headers=endpoint.headers,
         api_version=endpoint.api_version,
         certificates=endpoint.ca_certificates,
+        streams=endpoint.stream,
     )
 
 
-def endpoint_provider(endpoint: Endpoint) -> Provider:
-    """A client for the endpoint's protocol; raises ``ProviderError`` (refused_host) and ``KeyRefused``."""
-    # Imported here, so that a web process which sends no requests doesn't load the clients.
-    if endpoint.protocol == Endpoint.Protocol.ANTHROPIC:
-        from evaluation.providers.anthropic import Anthropic
-
-        return Anthropic(endpoint_access(endpoint))
-    if endpoint.protocol == Endpoint.Protocol.GEMINI:
-        from evaluation.providers.gemini import Gemini
-
-        return Gemini(endpoint_access(endpoint))
-    return endpoint_openai(endpoint)
+def provider_of(endpoint: Endpoint) -> Provider:
+    """The endpoint's provider; raises ``ProviderError`` (not_installed) if its package has been removed."""
+    try:
+        return PROVIDERS.get(endpoint.protocol)
+    except UnknownMember:
+        message = (
+            f"The endpoint {endpoint} uses the provider {endpoint.protocol!r}, which isn't installed here. Installed: "
+            f"{', '.join(PROVIDERS.names())}."
+        )
+        raise ProviderError("not_installed", message) from None
 
 
-def endpoint_openai(endpoint: Endpoint) -> OpenAICompatible:
-    """A client with the parts that only the OpenAI protocol has: batches, files and fine-tuning.
+def provider_check(endpoint: Endpoint) -> Provider:
+    """``provider_of`` for a form: raises ``ValidationError`` (endpoint)."""
+    try:
+        return provider_of(endpoint)
+    except ProviderError as error:
+        raise ValidationError({"endpoint": str(error)}) from None
 
-    Raises ``ProviderError`` (not_found) for an endpoint of another protocol, and what ``endpoint_provider`` raises.
-    """
-    from evaluation.providers.base import ProviderError
-    from evaluation.providers.openai_compatible import OpenAICompatible
 
-    if endpoint.protocol != Endpoint.Protocol.OPENAI:
-        said = f"{endpoint}: batches and fine-tuning need an endpoint that speaks the OpenAI protocol."
-        raise ProviderError("not_found", said)
-    return OpenAICompatible(endpoint_access(endpoint))
+def endpoint_client(endpoint: Endpoint) -> ModelClient:
+    """A client for the endpoint; raises ``ProviderError`` (refused_host, not_installed) and ``KeyRefused``."""
+    from evaluation.providers.client import client_of  # imported late: web processes seldom send requests
+
+    return client_of(provider_of(endpoint), endpoint_access(endpoint))
+
+
+def batch_api_of(endpoint: Endpoint) -> type[BatchApi]:
+    """How batches are sent to the endpoint; raises ``ProviderError`` (not_found) if its provider has none."""
+    kind = provider_of(endpoint).batch_api
+    if kind is None:
+        raise _lacks(endpoint, "batches need", "batch_api")
+    return kind
+
+
+def fine_tuner_of(endpoint: Endpoint) -> type[FineTuner]:
+    """How the endpoint is asked to fine-tune; raises ``ProviderError`` (not_found) if its provider can't."""
+    kind = provider_of(endpoint).fine_tuner
+    if kind is None:
+        raise _lacks(endpoint, "fine-tuning needs", "fine_tuner")
+    return kind
+
+
+def _lacks(endpoint: Endpoint, needs: str, part: str) -> ProviderError:
+    message = f"{endpoint}: {needs} an endpoint that speaks the {titles_with(part)} protocol."
+    return ProviderError("not_found", message)
+
+
+def endpoint_price(endpoint: Endpoint) -> ListPrice | None:
+    """The list price of the endpoint's model, if its address is the maker's own; None if it isn't known."""
+    try:
+        host = origin_of(endpoint.base_url).host
+    except HostRefused:
+        return None
+    prices = (provider.list_price(host=host, model=endpoint.model) for provider in PROVIDERS)
+    return next(filter(None, prices), None)
 
 
 def endpoint_encoder(endpoint: Endpoint, *, model: str = "") -> EndpointEncoder:
     """The endpoint's embeddings as an encoder for cosine figures."""
     return EndpointEncoder(
-        open_provider=lambda: endpoint_provider(endpoint),
+        open_client=lambda: endpoint_client(endpoint),
         model=model or endpoint.model,
         endpoint=endpoint.name,
     )

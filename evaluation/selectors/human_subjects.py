@@ -10,7 +10,7 @@ from django.db.models import Count, Q, Sum
 from annotator.core.words import plural
 from annotator.models import Judgment, Snapshot, Study
 from annotator.selectors.conduct import BY_PARTICIPANTS, Conduct, study_conduct
-from evaluation.models import Run
+from evaluation.models import Call, Run
 from evaluation.selectors.material import datasets_behind
 
 
@@ -40,6 +40,8 @@ class HumanSubjects:
     conduct: Conduct
     versions: tuple[Version, ...]
     costs: tuple[Cost, ...]
+    #: Simulators whose server returned several fingerprints, and how many.
+    fingerprints: dict[str, int]
 
 
 def human_subjects(*, study: Study) -> HumanSubjects:
@@ -50,7 +52,14 @@ def human_subjects(*, study: Study) -> HumanSubjects:
         Version(one.number, one.digest, str(one.content.get("instructions", "")))
         for one in Snapshot.objects.filter(study=study, pk__in=used).order_by("number")
     )
-    return HumanSubjects(conduct, versions, (*_pay(study, conduct), *_model_calls(study)))
+    costs = (*_pay(study, conduct), *_model_calls(study))
+    return HumanSubjects(conduct, versions, costs, _fingerprints(study))
+
+
+def _fingerprints(study: Study) -> dict[str, int]:
+    calls = Call.objects.filter(run__study=study, run__rater__isnull=False).exclude(fingerprint="")
+    counts = calls.values_list("run__rater__name").annotate(n=Count("fingerprint", distinct=True))
+    return {name: n for name, n in counts.order_by("run__rater__name") if n > 1}
 
 
 def _pay(study: Study, conduct: Conduct) -> list[Cost]:

@@ -38,7 +38,13 @@ def agreement_so_far(*, study: Study) -> AgreementSoFar | None:
         return None
     counted = judgments_filter(
         study=study,
-        filters={"standing": "counted", "rater_kind": "human", "role": "ordinary", "excluded": "no"},
+        filters={
+            "standing": "counted",
+            "rater_kind": "human",
+            "role": "ordinary",
+            "excluded": "no",
+            "rehearsal": "both",
+        },
     )
     people = counted.filter(rater__rehearsal=False)
     rehearsal = not people.exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import BooleanField, F, Func, JSONField, QuerySet, Value
@@ -10,32 +10,9 @@ from django.http import Http404
 
 from annotator.models import Membership, Study
 from annotator.selectors.workspace import log, owned_by
+from evaluation.core.step_kinds import STEP_KINDS
 from evaluation.models import FineTuning, Pipeline, Recipe, Run
 from evaluation.selectors.run import RunProgress, run_progress
-
-#: The names of a step's numbers on its line: for one, and for several.
-_WORDS: dict[str, tuple[str, ...]] = {
-    "items": ("item", "items"),
-    "calls": ("call", "calls"),
-    "failed": ("failed",),
-    "unparsable": ("unparsable",),
-    "duplicates": ("exact duplicate dropped", "exact duplicates dropped"),
-    "duplicates_of_others": (
-        "duplicate of existing material dropped",
-        "duplicates of existing material dropped",
-    ),
-    "missing": ("fewer written than requested",),
-    "warnings": ("warning", "warnings"),
-    "explanations": ("gold rationale", "gold rationales"),
-    "rewards": ("rationale rewarded", "rationales rewarded"),
-    "mean_reward": ("mean reward",),
-    "examples": ("training example", "training examples"),
-    "questions": ("question validated", "questions validated"),
-    "accepted": ("accepted",),
-    "not_relation": ("not of its kind", "not of their kind"),
-    "not_answerable": ("not answerable",),
-    "not_answer_right": ("not correctly answered",),
-}
 
 
 @dataclass(frozen=True)
@@ -46,6 +23,8 @@ class StepShown:
     kind: str
     state: str
     run: Run | None = None
+    #: All its runs, oldest first: one for each simulator, for example. ``run`` is the latest.
+    runs: tuple[Run, ...] = ()
     progress: RunProgress | None = None
     numbers: list[tuple[Any, str]] = field(default_factory=list)
     spent: str = ""
@@ -87,46 +66,41 @@ def recipes_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Re
 
 def pipeline_steps(pipeline: Pipeline) -> list[StepShown]:
     """The steps of a pipeline in order, in a fixed number of queries, apart from the current step's."""
-    runs: dict[str, Run] = {}
+    runs: dict[str, list[Run]] = {}
     for run in pipeline.runs.order_by("pk"):
-        runs[str(run.options.get("step", ""))] = run
+        runs.setdefault(str(run.options.get("step", "")), []).append(run)
     slugs = [result["study"] for result in pipeline.results.values() if "study" in result]
     owned = Study.objects.filter(slug__in=slugs, workspace=pipeline.dataset.workspace_id)
     studies = {study.slug: study for study in owned}
     tunings = {one.step: one for one in pipeline.tunings.all() if one.replaced_at is None}
-    return [
-        replace(
-            _shown(pipeline, number, step, runs.get(step["name"]), studies), tuning=tunings.get(step["name"])
-        )
-        for number, step in enumerate(pipeline.recipe.content["steps"])
-    ]
-
-
-def _shown(
-    pipeline: Pipeline, number: int, step: dict[str, Any], run: Run | None, studies: dict[str, Study]
-) -> StepShown:
-    name = step["name"]
-    result = pipeline.results.get(name)
-    if result is None:
-        current = number == pipeline.step
-        progress = run_progress(run) if current and run else None
-        return StepShown(name, step["kind"], "current" if current else "to come", run, progress)
-    return StepShown(
-        name,
-        step["kind"],
-        "done",
-        run,
-        numbers=[
-            (result[key], words[0 if result[key] == 1 else -1])
-            for key, words in _WORDS.items()
-            if result.get(key)
-        ],
-        left_out=result.get("left_out", ""),
-        note=result.get("note", ""),
-        spent=result.get("spent", ""),
-        study=studies.get(result.get("study", "")),
-        report=result.get("report"),
-    )
+    shown = []
+    for number, step in enumerate(pipeline.recipe.content["steps"]):
+        name, kind = step["name"], step["kind"]
+        own, result = runs.get(name, []), pipeline.results.get(name)
+        latest = own[-1] if own else None
+        if result is None:
+            current = number == pipeline.step
+            about: dict[str, Any] = {
+                "state": "current" if current else "to come",
+                "progress": run_progress(latest) if current and latest else None,
+            }
+        else:
+            words = STEP_KINDS.get(kind).words
+            about = {
+                "state": "done",
+                "numbers": [
+                    (result[key], words[key][0 if result[key] == 1 else -1])
+                    for key in words
+                    if result.get(key)
+                ],
+                "left_out": result.get("left_out", ""),
+                "note": result.get("note", ""),
+                "spent": result.get("spent", ""),
+                "study": studies.get(result.get("study", "")),
+                "report": result.get("report"),
+            }
+        shown.append(StepShown(name, kind, run=latest, runs=tuple(own), tuning=tunings.get(name), **about))
+    return shown
 
 
 @dataclass(frozen=True)

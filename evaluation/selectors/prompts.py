@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotator.core.canonical import text_digest
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
+from annotator.selectors.study import study_hit_type
 from evaluation.models import Run
 
 
@@ -31,9 +31,9 @@ def prompt_versions(*, study: Study, hidden: bool = False) -> list[PromptVersion
 
     Trials that were hidden are left out, with the versions that have no other run; with ``hidden`` they are listed too.
     """
-    own = text_digest(hit_type_get(study.hit_type).prompt_text)
+    own = text_digest(study_hit_type(study).prompt_text)
     found: dict[str, list[Run]] = {}
-    runs = Run.objects.filter(study=study, kind="simulate").defer("prompt").order_by("-pk")
+    runs = Run.objects.filter(study=study, rater__isnull=False).defer("prompt").order_by("-pk")
     for run in (runs if hidden else runs.filter(hidden_at=None))[:500]:
         found.setdefault(run.prompt_digest, []).append(run)
     found.setdefault(own, [])
@@ -42,15 +42,11 @@ def prompt_versions(*, study: Study, hidden: bool = False) -> list[PromptVersion
 
 def trials_of(*, study: Study) -> QuerySet[Run]:
     """The runs that only tried a prompt of this study."""
-    return Run.objects.filter(study=study, kind="simulate", options__has_key=Run.TRIAL)
+    return Run.objects.filter(study=study, options__has_key=Run.TRIAL)
 
 
 def prompt_text(*, study: Study, digest: str = "") -> str:
     """The text of a version of a study's prompt; the HIT type's own for an unknown one."""
-    used = (
-        Run.objects.filter(study=study, kind="simulate", prompt_digest=digest)
-        if digest
-        else Run.objects.none()
-    )
+    used = Run.objects.filter(study=study, rater__isnull=False, prompt_digest=digest)
     run = used.order_by("-pk").only("prompt").first()
-    return run.prompt if run else hit_type_get(study.hit_type).prompt_text
+    return run.prompt if run else study_hit_type(study).prompt_text

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 
 from annotator.models import Membership
-from evaluation.models import Release, Report
+from evaluation.models import Release, ReleaseText, Report
 from evaluation.selectors.attributes import study_attributes
 from evaluation.selectors.report import report_get_for
 
@@ -25,6 +25,11 @@ def release_get_for(*, user: Any, pk: int, role: str = Membership.Role.VIEWER) -
         raise Http404("no such release")
     found.report = report_get_for(user=user, pk=found.report_id, role=role)
     return found
+
+
+def texts_waiting(*, release: Release) -> QuerySet[ReleaseText]:
+    """The free texts of a release that have no decision yet, by place."""
+    return release.texts.filter(decision=ReleaseText.Decision.PENDING).order_by("place", "pk")
 
 
 #: How the names of raters' attributes start, and the one that is computed.

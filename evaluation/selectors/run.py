@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
 from django.http import Http404
 from django.utils import timezone
 
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Dataset, Item, Membership
-from annotator.selectors.study import studies_for
+from annotator.selectors.study import studies_for, study_hit_type
 from annotator.selectors.workspace import log, owned_by
 from evaluation.models import Call, Pipeline, Run
+from evaluation.providers.base import ChatRequest
+from evaluation.providers.profiles import Profile, profile_named, profile_proposed
 
 #: The period over which throughput is measured.
 WINDOW_SECONDS = 60.0
@@ -24,7 +25,8 @@ WINDOW_SECONDS = 60.0
 @dataclass(frozen=True)
 class RunProgress:
     """Counts of one run. ``failures``: kind -> number of calls, including unparsable ones; the denominator is
-    ``total``. ``cut_off``: calls whose server seems to have read only a part of the prompt. ``may_follow``: calls of the first
+    ``total``. ``cut_off``: calls whose server seems to have read only a part of the prompt. ``fingerprints``: how many different ones the server
+    returned. ``may_follow``: calls of the first
     stage that calls of later stages follow; ``later``: those that have. ``per_second`` is over the last minute; ``seconds_left``, for the calls that
     exist, is None if there was no progress.
     """
@@ -39,6 +41,7 @@ class RunProgress:
     tied: int
     flagged: int
     cut_off: int
+    fingerprints: int
     repeats: int
     spent: Decimal
     perhaps_spent: Decimal
@@ -75,34 +78,24 @@ def run_progress(run: Run) -> RunProgress:
         tied=Count("id", filter=Q(flags__contains=["tie"])),
         flagged=Count("id", filter=Q(flags__contains=["injection"])),
         cut_off=Count("id", filter=Q(flags__contains=["prompt_cut_off"])),
+        fingerprints=Count("fingerprint", distinct=True, filter=~Q(fingerprint="")),
         may_follow=Count("id", filter=Q(stage=0) & ~Q(state__in=[state.FAILED, state.UNPARSABLE])),
         later=Count("id", filter=Q(stage__gt=0)),
         tries=Sum("attempts"),
         tried=Count("id", filter=Q(attempts__gt=0)),
         lately=Count("id", filter=Q(finished_at__gt=now - timedelta(seconds=WINDOW_SECONDS))),
         first=Min("finished_at", filter=Q(finished_at__gt=now - timedelta(seconds=WINDOW_SECONDS))),
-        last=Max("finished_at"),
     )
     failures = calls.filter(state__in=[state.FAILED, state.UNPARSABLE]).values("error_kind")
-    speed = _speed(counts["lately"], counts["first"], now)
+    lately, first, tries, tried = (counts.pop(name) for name in ("lately", "first", "tries", "tried"))
+    speed = lately / max((now - first).total_seconds(), 1.0) if lately and first else 0.0
     left = counts["pending"] + counts["in_flight"]
     return RunProgress(
-        total=counts["total"],
-        done=counts["done"],
-        pending=counts["pending"],
-        in_flight=counts["in_flight"],
-        failed=counts["failed"],
-        unparsable=counts["unparsable"],
-        from_cache=counts["from_cache"],
-        tied=counts["tied"],
-        flagged=counts["flagged"],
-        cut_off=counts["cut_off"],
-        repeats=(counts["tries"] or 0) - counts["tried"],
+        **counts,
+        repeats=(tries or 0) - tried,
         spent=run.spent_cost + run.overrun_cost,
         perhaps_spent=run.lost_cost,
         sent=run.sent_calls,
-        may_follow=counts["may_follow"],
-        later=counts["later"],
         per_second=speed,
         seconds_left=0.0 if not left else left / speed if speed and run.state == Run.State.RUNNING else None,
         failures={row["error_kind"]: row["n"] for row in failures.annotate(n=Count("id")).order_by("-n")},
@@ -116,14 +109,25 @@ def calls_to_come(run: Run, progress: RunProgress) -> int:
     item = Item.objects.filter(study=run.study_id).order_by("pk").first()
     if item is None:
         return 0
-    stages = len(hit_type_get(run.study.hit_type).stages(item.payload))
+    stages = len(study_hit_type(run.study).stages(item.payload))
     return max(progress.may_follow * (stages - 1) - progress.later, 0)
 
 
-def _speed(lately: int, first: datetime | None, now: datetime) -> float:
-    if not lately or first is None:
-        return 0.0
-    return lately / max((now - first).total_seconds(), 1.0)
+def profile_for(run: Run) -> Profile | None:
+    """The settings that the latest failure of a paused run asks for; None if none are known."""
+    if run.state != Run.State.PAUSED:
+        return None
+    failed = Call.objects.filter(run=run, request__isnull=False).exclude(error="")
+    call = failed.order_by("-claimed_at", "-pk").first()
+    if call is None:
+        return None
+    name = profile_proposed(
+        request=ChatRequest.of_body(call.request or {}),
+        kind=call.error_kind,
+        said=call.error,
+        thinking_tokens=run.endpoint.thinking_tokens,
+    )
+    return profile_named(name)
 
 
 def runs_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[Run]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 
 from annotator.models import Study
+from evaluation.core.step_kinds import kinds_making
 from evaluation.models import Call, Reward, Run
 
 
@@ -51,12 +52,10 @@ def reward_rounds(*, study: Study, default_bins: int) -> list[RewardRound]:
     columns = ("pipeline_id", "step", "explanation__instance_id", "value", "quantile", "samples")
     for pipeline, step, instance, value, quantile, samples in rewards.values_list(*columns):
         found[pipeline, step].append(Rewarded(instance, value, quantile, samples))
-    runs = Run.objects.filter(pipeline__in={pipeline for pipeline, _ in found})
+    runs = Run.objects.filter(pipeline__in={pipeline for pipeline, _ in found}).order_by("pk")
     choices = {
         (pipeline, options.get("step")): options
-        for pipeline, options in runs.filter(kind="reward")
-        .order_by("pk")
-        .values_list("pipeline_id", "options")
+        for pipeline, options in runs.values_list("pipeline_id", "options")
     }
     requested = _requested({pipeline for pipeline, _ in found})
     rounds: list[RewardRound] = []
@@ -71,7 +70,7 @@ def reward_rounds(*, study: Study, default_bins: int) -> list[RewardRound]:
 
 def _requested(pipelines: set[int]) -> dict[tuple[int, str], tuple[int, int]]:
     """(pipeline, system) -> how many rationales were requested of it, and how many can't be read."""
-    calls = Call.objects.filter(run__pipeline__in=pipelines, run__kind="explain")
+    calls = Call.objects.filter(run__pipeline__in=pipelines, run__kind__in=kinds_making("explanations"))
     rows = calls.order_by().values_list("run__pipeline_id", "run__options__system")
     counted = rows.annotate(all=Count("pk"), read=Count("pk", filter=Q(parsed__explanation__isnull=False)))
     return {(pipeline, str(system)): (every, every - read) for pipeline, system, every, read in counted}

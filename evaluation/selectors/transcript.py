@@ -1,20 +1,21 @@
-"""Requests and replies in readable form: of one call, of the calls of a run, and of two runs compared item by item."""
+"""Requests and replies in readable form: of one call, and of the calls of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 
 from annotator.hit_types.base import JSON, HitType, answers_in_words
 from annotator.hit_types.images import ImageText, images_by_digest, parts_of
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item
+from annotator.selectors.study import known_hit_type
 from evaluation.models import Call, Run
 from evaluation.providers.base import content_text
+from evaluation.providers.registry import PROVIDERS
 
 State = Call.State
 #: Outcome -> (its name on the page, the calls that have it).
@@ -24,6 +25,7 @@ OUTCOMES: dict[str, tuple[str, Q]] = {
     "again": ("Asked again", ~Q(history=[])),
     "unparsable": ("Unparsable", Q(state=State.UNPARSABLE)),
     "failed": ("Failed", Q(state=State.FAILED)),
+    "held": ("Failed, to be sent again", Q(state=State.PENDING, attempts__gt=0) & ~Q(error_kind="")),
     "flagged": ("Flagged", ~Q(flags=[])),
     "cached": ("From the cache", Q(from_cache=True)),
     "open": ("Not answered yet", Q(state__in=[State.PENDING, State.IN_FLIGHT])),
@@ -67,9 +69,57 @@ class CallShown:
     answers: tuple[tuple[str, str], ...]
 
 
-def calls_with(*, run: Run, outcome: str) -> QuerySet[Call]:
-    """The calls of a run with an outcome (see ``OUTCOMES``), in order; all for an unknown one."""
-    return Call.objects.filter(OUTCOMES.get(outcome, OUTCOMES["all"])[1], run=run).order_by("pk")
+def calls_with(
+    *,
+    run: Run,
+    outcome: str,
+    text: str = "",
+    failure: str = "",
+    answer: str = "",
+    among: Collection[int] | None = None,
+) -> QuerySet[Call]:
+    """The calls of a run with an outcome (see ``OUTCOMES``), in order; all for an unknown one.
+
+    ``text``: only those whose key, reply or error contains it, in any case. ``failure``: only those that failed in this way.
+    ``answer``: only those with one of ``answers_of``. ``among``: only those with these primary keys.
+    """
+    calls = Call.objects.filter(OUTCOMES.get(outcome, OUTCOMES["all"])[1], run=run)
+    if text := text.replace("\x00", "").strip():
+        found = Q(key__icontains=text) | Q(text__icontains=text) | Q(error__icontains=text)
+        calls = calls.filter(found)
+    if failure:
+        calls = calls.filter(error_kind=failure, state__in=[State.FAILED, State.UNPARSABLE])
+    if answer:
+        name, _, value = answer.partition(":")
+        calls = calls.filter(Q(parsed__contains={name: value}) | Q(parsed__contains={name: [value]}))
+    if among is not None:
+        calls = calls.filter(pk__in=among)
+    return calls.order_by("pk")
+
+
+def answers_of(*, run: Run) -> list[tuple[str, str]]:
+    """(FIELD:VALUE, in words) of each answer that could be chosen about the study's first item; none for other steps."""
+    kind = _kind(run)
+    item = Item.objects.filter(study=run.study_id).order_by("pk").first() if run.study_id else None
+    if kind is None or item is None:
+        return []
+    return [
+        (f"{asked.name}:{option.value}", f"{asked.label} {option.label}")
+        for stage in kind.stages(item.payload)
+        for asked in stage.fields
+        for option in asked.options
+    ]
+
+
+def failures_of(*, run: Run) -> list[tuple[str, int, Call]]:
+    """(kind, how many, the first of them) of the calls of a run that have failed, the most frequent kind first."""
+    failed = Call.objects.filter(run=run, state__in=[State.FAILED, State.UNPARSABLE]).order_by()
+    rows = (
+        failed.values_list("error_kind").annotate(n=Count("pk"), first=Min("pk")).order_by("-n", "error_kind")
+    )
+    counts = list(rows)
+    examples = Call.objects.defer("request", "reply").in_bulk([first for _, _, first in counts])
+    return [(kind, n, examples[first]) for kind, n, first in counts]
 
 
 def calls_shown(*, run: Run, calls: Sequence[Call]) -> list[CallShown]:
@@ -92,12 +142,12 @@ def _shown(run: Run, call: Call, item: Item | None) -> CallShown:
     return CallShown(
         call,
         tuple(shown),
-        tuple(_attempts(call, images_by_digest(item.payload) if item else {})),
+        tuple(_attempts(run, call, images_by_digest(item.payload) if item else {})),
         tuple(answers),
     )
 
 
-def _attempts(call: Call, images: Mapping[str, ImageText]) -> Iterable[Attempt]:
+def _attempts(run: Run, call: Call, images: Mapping[str, ImageText]) -> Iterable[Attempt]:
     last: JSON = {
         "request": call.request,
         "reply": call.reply,
@@ -120,7 +170,7 @@ def _attempts(call: Call, images: Mapping[str, ImageText]) -> Iterable[Attempt]:
             chat=chat[repeated:],
             repeated=repeated,
             reply=str(one.get("text") or ""),
-            thoughts=_thoughts(one.get("reply")),
+            thoughts=thoughts_of(run, one.get("reply")),
             problem=": ".join(filter(None, (str(one.get("error_kind") or ""), str(one.get("error") or "")))),
             model=str(one.get("model_returned") or ""),
             tokens_in=one.get("tokens_in"),
@@ -140,23 +190,10 @@ def _chat(request: Any, images: Mapping[str, ImageText]) -> tuple[ShownMessage, 
     )
 
 
-def _thoughts(reply: Any) -> str:
-    """The model's reasoning, from the place where its protocol puts it."""
-    if not isinstance(reply, dict):
-        return ""
-    choices, blocks, candidates = (reply.get(name) for name in ("choices", "content", "candidates"))
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        message = choices[0].get("message")
-        found = message if isinstance(message, dict) else {}
-        return str(found.get("reasoning_content") or found.get("reasoning") or "")
-    if isinstance(blocks, list):
-        return "".join(str(one.get("thinking") or "") for one in blocks if isinstance(one, dict))
-    if isinstance(candidates, list) and candidates and isinstance(candidates[0], dict):
-        content = candidates[0].get("content")
-        parts = content.get("parts") if isinstance(content, dict) else None
-        listed = parts if isinstance(parts, list) else []
-        return "".join(str(p.get("text") or "") for p in listed if isinstance(p, dict) and p.get("thought"))
-    return ""
+def thoughts_of(run: Run, reply: Any) -> str:
+    """The model's reasoning, from the place where its provider puts it; empty if the provider isn't installed any more."""
+    name = run.endpoint.protocol
+    return PROVIDERS.get(name).reasoning(reply) if isinstance(reply, dict) and name in PROVIDERS else ""
 
 
 def _plain(value: Any) -> str:
@@ -164,85 +201,4 @@ def _plain(value: Any) -> str:
 
 
 def _kind(run: Run) -> HitType | None:
-    if run.study is None:
-        return None
-    try:
-        return hit_type_get(run.study.hit_type)
-    except KeyError:
-        return None
-
-
-# -- two runs ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The last-stage results of two runs for one item and sample, in words; None if a run has none."""
-
-    key: str
-    sample: int
-    first: tuple[tuple[str, str], ...] | None
-    second: tuple[tuple[str, str], ...] | None
-    calls: tuple[int, int]
-
-    @property
-    def same(self) -> bool:
-        return self.first == self.second
-
-
-@dataclass(frozen=True)
-class RunComparison:
-    """Two runs item by item. ``both`` items have a result in both; ``agreeing`` of them have the same one."""
-
-    both: int
-    agreeing: int
-    only_first: int
-    only_second: int
-    differences: list[Difference] = field(default_factory=list)
-
-    @property
-    def share(self) -> float | None:
-        """The share of items with the same result, among those with both, in [0, 1]; None if there are none."""
-        return self.agreeing / self.both if self.both else None
-
-
-def runs_compare(*, first: Run, second: Run, most: int = 200) -> RunComparison:
-    """Compare two runs' results for the same items, in three queries; ``differences`` has at most ``most`` of them."""
-    found = [_results(run) for run in (first, second)]
-    pks = {row[0] for results in found for row in results.values() if row[0]}
-    payloads = dict(Item.objects.filter(pk__in=pks).values_list("pk", "payload"))
-    keys = list(dict.fromkeys([*found[0], *found[1]]))
-    both = [key for key in keys if key in found[0] and key in found[1]]
-    agreeing = 0
-    differences: list[Difference] = []
-    for key in both:
-        said = [
-            _in_words(run, results[key], payloads)
-            for run, results in zip((first, second), found, strict=True)
-        ]
-        if said[0] == said[1]:
-            agreeing += 1
-        elif len(differences) < most:
-            pair = (found[0][key][3], found[1][key][3])
-            differences.append(Difference(key[0], key[1], said[0], said[1], pair))
-    return RunComparison(
-        len(both), agreeing, len(found[0]) - len(both), len(found[1]) - len(both), differences
-    )
-
-
-def _results(run: Run) -> dict[tuple[str, int], tuple[Any, ...]]:
-    """(key, sample) -> (item, context, result of all stages, call), for calls whose last stage is done."""
-    rows = Call.objects.filter(run=run, state=State.DONE, parsed__isnull=False).order_by("stage", "pk")
-    values = rows.values_list("key", "sample", "item_id", "stage", "context", "parsed", "pk")
-    return {
-        (key, sample): (item, context, context.get("before", {}) | parsed, pk)
-        for key, sample, item, _, context, parsed, pk in values.iterator(2000)
-    }
-
-
-def _in_words(run: Run, result: tuple[Any, ...], payloads: dict[int, JSON]) -> tuple[tuple[str, str], ...]:
-    item, context, parsed, _ = result
-    kind = _kind(run)
-    if kind is None or item not in payloads:
-        return tuple((name, _plain(value)) for name, value in parsed.items())
-    return tuple(answers_in_words(kind.stages(payloads[item], context.get("presentation")), parsed))
+    return known_hit_type(run.study) if run.study else None

@@ -45,6 +45,12 @@ def calls_export(*, run: Run) -> Iterator[str]:
 
 def calls_download(*, run: Run, by: User | None = None) -> Iterator[str]:
     """``calls_export`` for somebody who takes the file away, which the audit trail records."""
+    calls_audit(run=run, by=by)
+    return calls_export(run=run)
+
+
+def calls_audit(*, run: Run, by: User | None = None) -> None:
+    """Record that somebody takes the calls of a run away."""
     owner = run.study or run.dataset
     audit_write(
         action=AuditAction.EXPORTED,
@@ -53,7 +59,6 @@ def calls_download(*, run: Run, by: User | None = None) -> Iterator[str]:
         by=by,
         target=f"calls of run {run.pk}",
     )
-    return calls_export(run=run)
 
 
 def calls_import(
@@ -97,8 +102,8 @@ def calls_import(
             row = _read(line, number)
             models.add(str(row["request"]["model"]))
             attempts = [
-                _call(run, endpoint, row, one, number, place)
-                for place, one in enumerate([*row.get("history", []), row])
+                _call(run, row, attempt, line=number, place=place)
+                for place, attempt in enumerate([*row.get("history", []), row])
             ]
             # If a request was sent again, the run used the last reply.
             rows += {call.cache_key: call for call in attempts if call is not None}.values()
@@ -132,18 +137,19 @@ def _read(line: str, number: int) -> JSON:
     return row
 
 
-def _call(run: Run, endpoint: Endpoint, row: JSON, attempt: Any, number: int, place: int) -> Call | None:
+def _call(run: Run, row: JSON, attempt: Any, *, line: int, place: int) -> Call | None:
     """The row of one attempt; None if it has no reply."""
     request = attempt.get("request") if isinstance(attempt, dict) else None
     if not isinstance(request, dict) or not isinstance(attempt.get("reply"), dict):
         return None
+    endpoint = run.endpoint
     try:
         asked = _request(request)
         sample = int(row.get("sample") or 0)
         own: JSON = {name: attempt.get(name) for name in ("tokens_in", "tokens_out", "seconds")}
         call = Call(
             run=run,
-            key=f"{number}.{place}: {row.get('key', '')}"[:250],
+            key=f"{line}.{place}: {row.get('key', '')}"[:250],
             sample=sample,
             stage=int(row.get("stage") or 0),
             state=Call.State.DONE,
@@ -166,8 +172,8 @@ def _call(run: Run, endpoint: Endpoint, row: JSON, attempt: Any, number: int, pl
         )
         call.clean_fields(exclude=["run"])
     except (TypeError, ValueError, ValidationError) as error:
-        said = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
-        raise ValidationError({"file": f"Line {number}: {said}"}) from None
+        message = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+        raise ValidationError({"file": f"Line {line}: {message}"}) from None
     return call
 
 

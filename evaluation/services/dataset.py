@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from django.db import transaction
 
 from annotator.core.canonical import text_digest
-from annotator.core.plain_file import UnreadableFile, plain_file
+from annotator.core.tables.faults import FaultLog
+from annotator.core.tables.plain_file import Limits
+from annotator.core.tables.rows import table_open
 from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import Dataset, Instance, User, Workspace
 from evaluation.prompts.replies import answer_of
@@ -30,39 +26,34 @@ NAMES = {
 LONGEST = 100_000
 #: The letters of the answers to a multiple-choice question.
 LETTERS = "ABCDEFGH"
-#: The largest file in bytes; files are read whole.
-LARGEST = 100_000_000
+#: The largest file, and the most rows: all instances are in memory at once.
+LIMITS = Limits(size=100_000_000, rows=1_000_000)
 
 
-class DatasetFaults(ValueError):
-    """The faults of a file, one per line of the message."""
-
-    def __init__(self, faults: list[str]):
-        self.faults = faults
-        shown = "\n".join(faults[:50])
-        super().__init__(shown + (f"\n... and {len(faults) - 50} more" if len(faults) > 50 else ""))
-
-
-@transaction.atomic
 def dataset_load(
     *, name: str, path: Path, task: str, workspace: Workspace | None = None, limit: int | None = None
 ) -> tuple[Dataset, int]:
-    """Read JSON lines, a JSON array, CSV or Excel into a dataset of the workspace; returns the dataset and how
+    """Read JSON lines, a JSON array, CSV, Parquet or Excel into a dataset of the workspace; returns the dataset and how
     many instances are new.
 
-    An instance whose key is in the dataset already must be the same. Raises ``DatasetFaults``; then nothing is written.
+    An instance whose key is in the dataset already must be the same. Raises ``FileRefused``; then nothing is written.
     For preferences, a row has ``context``, ``response_1`` and ``response_2``; for multiple choice, ``options``.
     """
-    rows = _read(path, task, limit)
+    with path.open("rb") as file:
+        return _store(_read(file, path.name, task, limit), name=name, file=path.name, workspace=workspace)
+
+
+@transaction.atomic
+def _store(
+    rows: dict[str, Instance], *, name: str, file: str, workspace: Workspace | None
+) -> tuple[Dataset, int]:
     dataset, _ = Dataset.objects.get_or_create(workspace=workspace, name=name)
     there = {instance.key: instance for instance in dataset.instances.filter(key__in=rows)}
-    faults = [
-        f"{path.name}: {key}: the dataset {name!r} has this key with different content"
-        for key, old in there.items()
-        if (old.input, old.gold_label) != (rows[key].input, rows[key].gold_label)
-    ]
-    if faults:
-        raise DatasetFaults(faults)
+    log = FaultLog(file)
+    for key, old in there.items():
+        if (old.input, old.gold_label) != (rows[key].input, rows[key].gold_label):
+            log.add(f"the dataset {name!r} has this key with different content", field="key", value=key)
+    log.check()
     new = [row for key, row in rows.items() if key not in there]
     for row in new:
         row.dataset = dataset
@@ -75,114 +66,53 @@ def dataset_upload(
 ) -> Dataset:
     """Read an uploaded file into a new dataset, named after its owner, the file and its content.
 
-    Uploading the same file again gives the same dataset. Raises ``DatasetFaults``.
+    Uploading the same file again gives the same dataset. Raises ``FileRefused``.
     """
-    with _kept(file, name) as path:
-        digest = hashlib.sha256(f"{task}:{limit}:".encode())
-        digest.update(path.read_bytes())
-        own = f"{user.get_username()[:60]}: {path.stem[:100]} · {digest.hexdigest()[:8]}"
-        return dataset_load(name=own, path=path, task=task, workspace=workspace, limit=limit)[0]
+    digest = hashlib.sha256(f"{task}:{limit}:".encode())
+    file.seek(0)
+    while piece := file.read(1 << 20):
+        digest.update(piece)
+    own = f"{user.get_username()[:60]}: {Path(name).stem[:100]} · {digest.hexdigest()[:8]}"
+    rows = _read(file, name, task, limit)
+    return _store(rows, name=own, file=Path(name).name, workspace=workspace)[0]
 
 
 def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = None) -> list[str]:
-    """The keys of the instances in an uploaded file, without writing; raises ``DatasetFaults``."""
-    with _kept(file, name) as path:
-        return list(_read(path, task, limit))
+    """The keys of the instances in an uploaded file, without writing; raises ``FileRefused``."""
+    return list(_read(file, name, task, limit))
 
 
 def dataset_inputs(*, path: Path, task: str, limit: int | None = None) -> list[str]:
-    """The inputs of the instances in a file; nothing is written. Raises ``DatasetFaults``."""
-    return [instance.input for instance in _read(path, task, limit).values()]
+    """The inputs of the instances in a file; nothing is written. Raises ``FileRefused``."""
+    with path.open("rb") as file:
+        return [instance.input for instance in _read(file, path.name, task, limit).values()]
 
 
-@contextmanager
-def _kept(file: IO[bytes], name: str) -> Iterator[Path]:
-    """The upload as a file on disk; the upload itself can be read again afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / (Path(name).name or "upload")
-        file.seek(0)
-        with path.open("wb") as kept:
-            while piece := file.read(1 << 20):
-                kept.write(piece)
-        file.seek(0)
-        yield path
-
-
-def _read(path: Path, task: str, limit: int | None) -> dict[str, Instance]:
-    """Key -> unsaved instance without a dataset; raises ``DatasetFaults``."""
-    faults: list[str] = []
+def _read(file: IO[bytes], name: str, task: str, limit: int | None) -> dict[str, Instance]:
+    """Key -> unsaved instance without a dataset; raises ``FileRefused``. The file can be read again afterwards."""
+    log = FaultLog(Path(name).name)
     rows: dict[str, Instance] = {}
-    for line, raw in _rows(path, faults):
+    table = table_open(file, name=name, log=log, limits=LIMITS, lists=True, skip_blank=True)
+    for line, raw in table.rows:
         if limit is not None and len(rows) >= limit:
             break
         try:
             instance = _instance(raw, task)
         except FieldErrors as error:
-            faults += [f"{path.name}:{line}: {field}: {message}" for field, message in error.errors.items()]
+            for field, message in error.errors.items():
+                log.add(message, line=line, field=field)
             continue
         if instance.key in rows:
-            faults.append(f"{path.name}:{line}: key: {instance.key!r} is used twice")
+            log.add("is used twice", line=line, field="key", value=instance.key)
         rows[instance.key] = instance
-    if not faults and not rows:
-        faults.append(f"{path.name}: has no rows")
-    if faults:
-        raise DatasetFaults(faults)
+    if not log and not rows:
+        log.add("has no rows")
+    log.check()
+    file.seek(0)
     return rows
 
 
-def _rows(path: Path, faults: list[str]) -> Iterator[tuple[int, Any]]:
-    if path.stat().st_size > LARGEST:
-        faults.append(f"{path.name}: at most {LARGEST:,} bytes, got {path.stat().st_size:,}")
-        return
-    try:
-        kind, delimiter, text = _plain(path)
-    except UnreadableFile as error:
-        faults.append(f"{path.name}: {error}")
-        return
-    if kind == "csv":
-        rows = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
-        try:
-            for cells in rows:
-                if None in cells or None in cells.values():
-                    faults.append(
-                        f"{path.name}:{rows.line_num}: has a different number of cells from the first line"
-                    )
-                else:
-                    yield rows.line_num, cells
-        except csv.Error as error:
-            faults.append(f"{path.name}:{rows.line_num}: is not CSV: {error}")
-        return
-    if text.lstrip().startswith("["):
-        try:
-            yield from enumerate(json.loads(text), 1)
-        except (ValueError, RecursionError) as error:
-            faults.append(f"{path.name}: is not a JSON array: {error}")
-        return
-    for line, row in enumerate(text.split("\n"), 1):
-        if row.strip():
-            try:
-                yield line, json.loads(row)
-            except (ValueError, RecursionError) as error:
-                faults.append(f"{path.name}:{line}: is not JSON: {error}")
-
-
-def _plain(path: Path) -> tuple[str, str, str]:
-    """The kind of a file (csv or jsonl), its delimiter and its text; raises ``UnreadableFile``."""
-    with path.open("rb") as file:
-        plain = plain_file(file, name=path.name, most_bytes=LARGEST)
-        if plain.kind == "parquet":
-            raise UnreadableFile("is a Parquet file; expected CSV, Excel, JSON lines or a JSON array")
-        try:
-            return plain.kind, plain.delimiter, plain.file.read().decode()
-        except UnicodeDecodeError as error:
-            raise UnreadableFile(
-                f"is not UTF-8 at byte {error.start + 1}. Save it as UTF-8 (in Excel: CSV UTF-8) and choose it again"
-            ) from None
-
-
-def _instance(raw: Any, task: str) -> Instance:
-    if not isinstance(raw, dict):
-        raise FieldErrors({"row": f"expected a JSON object, got {type(raw).__name__}"})
+def _instance(raw: dict[str, Any], task: str) -> Instance:
     values = {
         field: next((raw[name] for name in names if raw.get(name) not in (None, "")), "")
         for field, names in NAMES.items()

@@ -1,10 +1,7 @@
-"""Save endpoints, with their key encrypted, and test them with one short request."""
+"""Save endpoints, with their key encrypted."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,30 +13,17 @@ from annotator.core.canonical import text_digest
 from annotator.models import AuditAction, Workspace
 from annotator.services.audit import audit_change, audit_write
 from evaluation.models import Endpoint
-from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.hosts import HostRefused, check_origin, origin_of
 from evaluation.providers.keys import KeyRefused, key_reseal, key_seal
 from evaluation.runs.request import parameters_check
-from evaluation.selectors.endpoint import endpoint_key, endpoint_provider, host_policy, key_secrets
-
-log = logging.getLogger(__name__)
-
+from evaluation.selectors.endpoint import endpoint_key, host_policy, key_secrets
 
 #: The fields of an endpoint that the audit trail records. Of its key, it records only that one was set.
 AUDITED = (
     "name", "base_url", "model", "key_variable", "parameters", "concurrency", "requests_per_minute",
     "tokens_per_minute", "structured", "price_in", "price_cached", "price_out", "timeout_seconds", "deployment",
-    "protocol", "api_version", "ca_certificates", "images",
+    "protocol", "api_version", "ca_certificates", "images", "thinking_tokens", "fold_system", "stream",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class EndpointTrial:
-    """The result of a test request: ``message`` is the reply, or the error."""
-
-    ok: bool
-    message: str
-    seconds: float = 0.0
 
 
 @transaction.atomic
@@ -160,31 +144,3 @@ def endpoint_delete(*, endpoint: Endpoint) -> None:
         before=before,
     )
     endpoint.delete()
-
-
-def endpoint_try(*, endpoint: Endpoint) -> EndpointTrial:
-    """Ask for one word. The result contains the reply or the error; never raises, whatever the endpoint does."""
-    try:
-        return asyncio.run(_try(endpoint))
-    except (ProviderError, KeyRefused) as error:
-        return EndpointTrial(False, str(error))
-    except Exception as error:
-        log.exception("testing endpoint %s failed", endpoint.pk)
-        return EndpointTrial(False, f"{type(error).__name__}: {error}"[:500])
-
-
-async def _try(endpoint: Endpoint) -> EndpointTrial:
-    provider = endpoint_provider(endpoint)
-    started = time.perf_counter()
-    parameters = {"max_tokens": 16} | {k: v for k, v in endpoint.parameters.items() if v is not None}
-    try:
-        reply = await provider.chat(
-            ChatRequest(
-                endpoint.model, ({"role": "user", "content": "Reply with the word ready."},), parameters
-            )
-        )
-    finally:
-        await provider.aclose()
-    return EndpointTrial(
-        True, f"{reply.model or endpoint.model}: {reply.text[:200]}", time.perf_counter() - started
-    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import secrets
 import tempfile
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from hashlib import sha256
 from typing import IO, Any
@@ -14,15 +15,16 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.http import FileResponse, Http404
 from django.utils import timezone
 
 from annotator.core import jobs
+from annotator.core.downloads import Download
 from annotator.models import AuditAction, User
 from annotator.services.audit import audit_write
-from evaluation.models import Release, Report
+from evaluation.models import Release, ReleaseText, Report
 from evaluation.releases.pseudonyms import key_make
 from evaluation.selectors.release import attributes_of
+from evaluation.services.signing_key import private_of, signing_key_of
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,7 @@ def release_create(
     licence: str = "",
     citation: str = "",
     attributes: Collection[str] = (),
+    free_text: bool = False,
     user: User | None = None,
     send: bool = True,
 ) -> Release:
@@ -58,7 +61,7 @@ def release_create(
         raise ValidationError({"attributes": f"No rater has {strange[0]!r}. Attributes of raters: {names}."})
     release = Release(
         report=report, title=title.strip(), description=description.strip(), licence=licence.strip(),
-        citation=citation.strip(), attributes=sorted(set(attributes)), key=key_make(), created_by=user,
+        citation=citation.strip(), attributes=sorted(set(attributes)), free_text=free_text, key=key_make(), created_by=user,
         progress="Waiting for a worker",
     )  # fmt: skip
     release.full_clean()
@@ -84,7 +87,7 @@ def release_compute(*, release_pk: int) -> bool:
         release = (
             Release.objects.select_related("report__study").filter(pk=release_pk).first() if mine else None
         )
-        if release is None or release.state in (Release.State.DONE, Release.State.FAILED):
+        if release is None or release.state not in (Release.State.QUEUED, Release.State.RUNNING):
             return False
         rows = Release.objects.filter(pk=release_pk)
         rows.update(state=Release.State.RUNNING, started_at=timezone.now(), progress="Starting")
@@ -98,7 +101,8 @@ def release_compute(*, release_pk: int) -> bool:
                 finished_at=timezone.now(),
             )  # fmt: skip
             return True
-        rows.update(state=Release.State.DONE, progress="", error="", finished_at=timezone.now(), **done)
+        state = Release.State.DONE if done["file"] else Release.State.REVIEW
+        rows.update(state=state, progress="", error="", finished_at=timezone.now(), **done)
     return True
 
 
@@ -123,10 +127,16 @@ def _build(release: Release, file: IO[bytes]) -> dict[str, Any]:
         studies=report.studies,
         content=report.content or {},
         key=release.key,
+        private=private_of(signing_key_of(report.study.workspace)),
         about=about,
+        free_text=release.free_text,
+        decisions=_decisions(release),
         file=file,
         progress=tell,
     )
+    _texts_list(release, built.texts)
+    if built.undecided:
+        return {"findings": {"undecided": built.undecided}, "file": ""}
     size = file.tell()
     file.seek(0)
     digest = sha256()
@@ -146,18 +156,80 @@ def _build(release: Release, file: IO[bytes]) -> dict[str, Any]:
     return {"findings": findings, "file": name, "bytes": size, "sha256": digest.hexdigest()}
 
 
-def release_download(release: Release) -> FileResponse:
-    """A finished release as a download; ``Http404`` if it isn't done or its file is gone."""
+def _decisions(release: Release) -> dict[tuple[str, str], bool]:
+    decided = release.texts.exclude(decision=ReleaseText.Decision.PENDING)
+    return {
+        (one.place, one.text): one.decision == ReleaseText.Decision.APPROVED for one in decided.iterator()
+    }
+
+
+def _texts_list(release: Release, texts: Mapping[tuple[str, str], int]) -> None:
+    """List the texts that the release would contain; decisions on texts that it has no longer are dropped."""
+    rows = [
+        ReleaseText(
+            release=release, place=place[:200], text=text, uses=uses, digest=sha256(text.encode()).hexdigest()
+        )
+        for (place, text), uses in texts.items()
+    ]
+    with transaction.atomic():
+        known = {(one.place, one.digest) for one in rows}
+        for one in release.texts.only("place", "digest"):
+            if (one.place, one.digest) not in known:
+                one.delete()
+        ReleaseText.objects.bulk_create(rows, ignore_conflicts=True, batch_size=1_000)
+
+
+@transaction.atomic
+def release_decide(*, release: Release, decisions: Mapping[int, str], by: User | None) -> int:
+    """Approve or remove free texts of a release: ``decisions`` maps ids of texts to ``approved`` or ``removed``. Once every text has a
+    decision, the archive is made. Returns how many have none yet.
+
+    Raises ``ValidationError`` if the release isn't waiting for decisions, or for another text or decision.
+    """
+    release = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+    if release.state != Release.State.REVIEW:
+        raise ValidationError("No texts of this release wait for a decision.")
+    wanted = {ReleaseText.Decision.APPROVED, ReleaseText.Decision.REMOVED}
+    if strange := [value for value in decisions.values() if value not in wanted]:
+        raise ValidationError({"decisions": f"{strange[0]!r} is no decision. Expected approved or removed."})
+    mine = release.texts.filter(pk__in=list(decisions))
+    if mine.count() != len(decisions):
+        raise ValidationError({"decisions": "A text isn't one of this release."})
+    for value in wanted:
+        chosen = [pk for pk, one in decisions.items() if one == value]
+        mine.filter(pk__in=chosen).update(decision=value, decided_by=by, decided_at=timezone.now())
+    for study in release.report.studies:
+        audit_write(
+            action=AuditAction.EXPORTED,
+            study=study,
+            by=by,
+            target=f"texts of release {release.pk}",
+            after=dict(Counter(decisions.values())),
+        )
+    left = release.texts.filter(decision=ReleaseText.Decision.PENDING).count()
+    if not left:
+        Release.objects.filter(pk=release.pk).update(
+            state=Release.State.QUEUED,
+            progress="Waiting for a worker",
+            started_at=None,
+            finished_at=None,
+        )
+        transaction.on_commit(lambda: _send(release.pk))
+    return left
+
+
+def release_download(release: Release) -> Download | None:
+    """The archive of a release; None if it isn't done or its file is gone."""
     try:
         file = default_storage.open(release.file) if release.state == Release.State.DONE else None
     except FileNotFoundError:
         file = None
     if file is None:
-        raise Http404("no such file")
+        return None
     for study in release.report.studies:
         audit_write(action=AuditAction.DOWNLOADED, study=study, target=f"release {release.pk}")
     name = f"{release.report.study.slug}-release-{release.pk}.zip"
-    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
+    return Download(file, name, "application/zip")
 
 
 def release_delete(*, release: Release) -> None:

@@ -1,6 +1,6 @@
 """The identity of a simulator. Its name has everything that changes a model's answers, and nothing else: the deployment
 (its name, or the server's address and api version), the model, the HIT type and its version, the prompt, the
-form of reply, whether images are sent, the parameters, samples and items per request; and what the server says it ran, see ``returned_as``.
+form of reply, whether images are sent, the parameters, samples and items per request; and the model that the server says it ran, see ``returned_as``.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
         **({"together": plan.together} if plan.together > 1 else {}),
         **({"headers": endpoint.headers} if endpoint.headers else {}),
         **({"api_version": endpoint.api_version} if version_counts(endpoint) else {}),
+        **({"thinking_tokens": endpoint.thinking_tokens} if endpoint.thinking_tokens is not None else {}),
+        **({"fold_system": True} if endpoint.fold_system else {}),
     }
     parts = [
         f"{short(plan.model or endpoint.model, 60)} at {short(deployment_of(endpoint), 40)}",
@@ -59,28 +61,29 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 9]}…{text_digest(text)[:8]}"
 
 
-def returned_as(calls: Iterable[Call]) -> str:
-    """The model and fingerprint that the server returned for these calls; empty if it returned none."""
-    found = {f"{call.model_returned} {call.fingerprint}".strip() for call in calls}
+def returned_as(calls: Iterable[Call], *, by_fingerprint: bool) -> str:
+    """The model, and with ``by_fingerprint`` the fingerprint, that the server returned for these calls; empty if it returned none."""
+    found = {f"{call.model_returned} {call.fingerprint if by_fingerprint else ''}".strip() for call in calls}
     return " + ".join(sorted(found - {""}))
 
 
 def raters_by_reply(run: Run, groups: Sequence[Sequence[Call]]) -> list[Rater]:
     """The rater of each group of calls, one per item.
 
-    The run's own rater has the judgments of the model and fingerprint that its first replies came from. If the server
-    later returns others, those judgments get a separate rater, so that two versions are never mixed.
-    Call it in a transaction.
+    The run's own rater has the judgments of the model that its first replies came from. If the server later returns another,
+    those judgments get a separate rater, so that two models are never mixed. Fingerprints are recorded, but tell raters apart only in a run
+    with ``BY_FINGERPRINT``: servers with several replicas return them in turn. Call it in a transaction.
     """
     # Not ``run.rater``: the run may have followed its endpoint to another address since the caller read it.
     own = Rater.objects.select_for_update(no_key=True, of=("self",)).filter(runs=run.pk).first()
     if own is None:
         raise ValueError("rater: a simulation needs one")
-    first = _first_returned(own)
+    by_fingerprint = bool(run.options.get(Run.BY_FINGERPRINT))
+    first = _first_returned(own, by_fingerprint)
     found: dict[str, Rater] = {}
     raters = []
     for group in groups:
-        returned = returned_as(group)
+        returned = returned_as(group, by_fingerprint=by_fingerprint)
         if first is None:
             first = returned
         if returned == first:
@@ -103,8 +106,8 @@ def siblings(rater: Rater) -> list[int]:
     return [rater.pk, *versions.values_list("pk", flat=True)]
 
 
-def _first_returned(rater: Rater) -> str | None:
-    """The model and fingerprint of the rater's first judgments; None if it has none."""
+def _first_returned(rater: Rater, by_fingerprint: bool) -> str | None:
+    """What ``returned_as`` says of the rater's first judgments; None if it has none."""
     for run in Run.objects.filter(rater=rater).order_by("pk").only("pk", "options"):
         if run.is_trial:
             continue
@@ -113,5 +116,6 @@ def _first_returned(rater: Rater) -> str | None:
         if call is not None:
             same = Call.objects.filter(run=run, key=call.key, state=Call.State.DONE)
             last = same.order_by("-stage")[:1].values_list("stage", flat=True)[0]
-            return returned_as(same.filter(stage=last).only("model_returned", "fingerprint"))
+            calls = same.filter(stage=last).only("model_returned", "fingerprint")
+            return returned_as(calls, by_fingerprint=by_fingerprint)
     return None

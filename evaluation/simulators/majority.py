@@ -39,8 +39,8 @@ def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
         if not voters:
             continue
         votes = Counter(canonical_json(response[asked.name]) for response in voters)
-        (value, most), *rest = votes.most_common(2)
-        if rest and rest[0][1] == most:
+        value, most = votes.most_common(1)[0]
+        if list(votes.values()).count(most) > 1:
             raise Tied(f"{asked.name}: {most} samples each")
         decided[asked.name] = next(r[asked.name] for r in voters if canonical_json(r[asked.name]) == value)
     agreeing = [r for r in responses if all(r.get(name) == value for name, value in decided.items())]

@@ -13,8 +13,8 @@ from django.core.files.storage import default_storage
 from annotator.hit_types.base import JSON, MARKER, ChatMessage, Field, HitType, Unparsable, read_line
 from annotator.hit_types.images import images_by_digest
 from annotator.hit_types.languages import ENGLISH
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Item, Judgment, Rater, StudyImage
+from annotator.selectors.study import study_hit_type
 from annotator.services.judgments_record import Given, judgments_record
 from evaluation.models import Call, Endpoint, Run
 from evaluation.providers.base import ChatImage, ProviderError
@@ -45,6 +45,15 @@ class Simulate(Step):
         for pk, key, payload in rows.values_list("pk", "key", "payload")[:few].iterator(2000):
             presentation = kind.present(payload, Random(f"{run.rater_id}:{key}"))
             yield Job(key=key, item_id=pk, context={"presentation": presentation} if presentation else {})
+
+    def nothing(self, run: Run) -> str:
+        items = Item.objects.filter(study=run.study, withdrawn_at__isnull=True).count()
+        if not items:
+            return "there is nothing to ask about. Import the study's material first"
+        return (
+            f"there is nothing to ask about. This simulator has already judged {'the item' if items == 1 else f'all {items:,} items'} of "
+            "the study. Another model, prompt or parameter makes another simulator"
+        )
 
     def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
         payloads = dict(
@@ -79,15 +88,7 @@ class Simulate(Step):
 
     def follow(self, run: Run, endpoint: Endpoint) -> None:
         """The run's rater is the simulator at the endpoint's address. Items that it has judged already aren't asked about."""
-        plan = RunPlan(
-            model=run.model,
-            prompt=run.prompt,
-            parameters=run.parameters,
-            samples=run.samples,
-            together=run.together,
-        )
-        name = rater_name(kind=_kind(run), endpoint=endpoint, plan=plan)
-        run.rater, _ = Rater.objects.get_or_create(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name)
+        run.rater = rater_of(run, endpoint)
         if not run.is_trial:
             judged = Judgment.objects.filter(study=run.study, rater__in=siblings(run.rater)).values("item")
             run.calls.filter(item__in=judged).delete()
@@ -257,9 +258,22 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(held)
 
 
+def rater_of(run: Run, endpoint: Endpoint) -> Rater:
+    """The simulator of a run at the endpoint's address, created if necessary."""
+    plan = RunPlan(
+        model=run.model,
+        prompt=run.prompt,
+        parameters=run.parameters,
+        samples=run.samples,
+        together=run.together,
+    )
+    name = rater_name(kind=_kind(run), endpoint=endpoint, plan=plan)
+    return Rater.objects.get_or_create(kind=Rater.Kind.SIMULATOR, source=SOURCE, name=name)[0]
+
+
 def _kind(run: Run) -> HitType:
     if run.study is None:
         raise ValueError("study: a simulation needs one")
-    kind = hit_type_get(run.study.hit_type)
+    kind = study_hit_type(run.study)
     language = run.study.language
     return kind if language == ENGLISH else kind.replaced(language=language)

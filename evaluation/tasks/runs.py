@@ -23,12 +23,12 @@ def run_work(*, run_pk: int, number: int = 0) -> str:
         worked = batch_work(run_pk=run_pk)
     else:
         worked = SliceWorker(run_pk=run_pk, number=number, seconds=settings.RUN_SLICE_SECONDS).work()
-    if worked.why == "idle" and not run_finish(run=run) and number == 0:
+    if worked.ended == "idle" and not run_finish(run=run) and number == 0:
         # Calls of another slice may still have to be retried.
         run_wake(run=run, numbers=[number], countdown=1.0)
-    elif worked.why == "time":
+    elif worked.ended == "time":
         run_wake(run=run, numbers=[number], countdown=min(worked.wait or 0.0, 60.0))
-    return worked.why
+    return worked.ended
 
 
 @job("evaluation.runs_sweep")

@@ -8,14 +8,25 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotator.core.downloads import download_send
 from annotator.models import Membership
 from annotator.selectors.study import roles_from, study_role
-from evaluation.forms.releases import ReleaseForm
+from annotator.selectors.user import user_of
+from evaluation.forms.releases import ReleaseForm, TextDecisionsForm
 from evaluation.models import Release, Report
-from evaluation.selectors.release import release_get_for, releases_of
+from evaluation.selectors.release import release_get_for, releases_of, texts_waiting
 from evaluation.selectors.report import may_on_all, report_get_for
-from evaluation.services.release import release_create, release_delete, release_download
+from evaluation.services.erasure import erased_notice
+from evaluation.services.release import (
+    release_create,
+    release_decide,
+    release_delete,
+    release_download,
+)
+from evaluation.services.signing_key import public_key_of
 
+#: How many texts a page lists for approval.
+TEXTS = 100
 WAITING = (Release.State.QUEUED, Release.State.RUNNING)
 
 
@@ -51,11 +62,27 @@ def _about(request: HttpRequest, report: Report) -> dict[str, object]:
 
 @login_required
 @never_cache
-@require_GET
+@require_http_methods(["GET", "POST"])
 def release(request: HttpRequest, pk: int) -> HttpResponse:
-    """One release: its progress, then what was found and the download."""
-    found = release_get_for(user=request.user, pk=pk)
-    return render(request, "evaluation/release.html", _about(request, found.report) | {"release": found})
+    """One release: its progress, the texts that wait for approval, then what was found and the download. A POST decides on texts."""
+    role = Membership.Role.VIEWER if request.method == "GET" else Membership.Role.EDITOR
+    found = release_get_for(user=request.user, pk=pk, role=role)
+    texts = list(texts_waiting(release=found)[:TEXTS]) if found.state == Release.State.REVIEW else []
+    form = TextDecisionsForm(request.POST or None, texts=texts)
+    if request.method == "POST" and form.is_valid():
+        if found.state == Release.State.REVIEW:
+            release_decide(release=found, decisions=form.decisions, by=user_of(request))
+        return redirect("evaluation:release", pk=pk)
+    context = _about(request, found.report) | {
+        "release": found,
+        "erased": erased_notice(found),
+        "signing_key": public_key_of(found.report.study.workspace),
+        "form": form,
+        "texts": texts,
+        "waiting": texts_waiting(release=found).count(),
+        "texts_total": found.texts.count(),
+    }
+    return render(request, "evaluation/release.html", context, status=422 if form.errors else 200)
 
 
 @login_required
@@ -74,7 +101,7 @@ def release_status(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def download(request: HttpRequest, pk: int) -> FileResponse:
     """The archive."""
-    return release_download(release_get_for(user=request.user, pk=pk))
+    return download_send(release_download(release_get_for(user=request.user, pk=pk)))
 
 
 @login_required

@@ -13,8 +13,8 @@ from pathlib import Path
 from foretell.embedded.errors import EmbeddedError
 from foretell.embedded.system_user import SystemUser
 
-#: Where a copy may go, in this order: outside home directories. Root owns it, so no other user can replace a program.
-REACHABLE = (Path("/var/cache"), Path("/var/tmp"), Path("/tmp"))  # noqa: S108
+#: Where a copy may go, in this order: outside home directories, and only root may write there.
+REACHABLE = (Path("/var/cache"), Path("/var/lib"))
 
 
 def package_dir(name: str) -> Path | None:

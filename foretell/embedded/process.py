@@ -94,20 +94,20 @@ def processes_in(directory: Path, name: str) -> list[psutil.Process]:
     Both servers work inside their own data directory, so this finds ours and no other, whatever a stale pid file
     says.
     """
-    found = []
+    processes = []
     wanted = str(directory.resolve())
     for process in psutil.process_iter():
         try:
             if name in process.name() and process.cwd() == wanted:
-                found.append(process)
+                processes.append(process)
         except psutil.Error:
             continue
-    return found
+    return processes
 
 
 def end_leftovers(directory: Path, name: str, sig: signal.Signals, seconds: float = 20) -> int:
     """End the processes that an earlier, killed parent left in ``directory``; return how many there were."""
-    found = processes_in(directory, name)
+    leftovers = processes_in(directory, name)
     for kind, wait in ((sig, seconds), (signal.SIGKILL, 5.0)):
         alive = processes_in(directory, name)
         for process in alive:
@@ -116,7 +116,7 @@ def end_leftovers(directory: Path, name: str, sig: signal.Signals, seconds: floa
         # Searched again each time: a zombie has ended although its pid still exists.
         while alive and time.monotonic() < deadline and processes_in(directory, name):
             time.sleep(0.05)
-    return len(found)
+    return len(leftovers)
 
 
 def _signal(process: psutil.Process, sig: signal.Signals) -> None:

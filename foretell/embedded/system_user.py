@@ -19,16 +19,9 @@ NAME = "foretell-servers"
 #: What earlier versions ran the servers as, and what is left if no user can be created.
 SHARED = "nobody"
 CREATE = (
-    "useradd",
-    "--system",
-    "--no-create-home",
-    "--home-dir",
-    "/nonexistent",
-    "--shell",
-    "/usr/sbin/nologin",
-    NAME,
+    *("useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent"),
+    *("--shell", "/usr/sbin/nologin", NAME),
 )
-LOCK = Path("/run/lock") if Path("/run/lock").is_dir() else Path("/tmp")  # noqa: S108
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +56,8 @@ def find_or_create() -> pwd.struct_passwd:
     A number without an entry in the password file isn't enough: ``initdb`` looks its user up.
     """
     if (entry := find(NAME)) is None and (useradd := shutil.which(CREATE[0])):
-        with (LOCK / f"{NAME}.lock").open("w") as lock:
+        # Only locked, never written; a new file would need a folder into which no other user can put a link.
+        with Path("/etc/passwd").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if (entry := find(NAME)) is None:
                 done = subprocess.run([useradd, *CREATE[1:]], capture_output=True, text=True, check=False)  # noqa: S603

@@ -90,6 +90,6 @@
   document.addEventListener("DOMContentLoaded", () => attachAll(document));
   document.addEventListener("htmx:load", (event) => attachAll(event.detail.elt));
   addEventListener("beforeprint", () => {
-    for (const fold of document.querySelectorAll("details.fold")) fold.open = true;
+    for (const fold of document.querySelectorAll("details:is(.fold, .example)")) fold.open = true;
   });
 })();

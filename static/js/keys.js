@@ -33,11 +33,12 @@
     const asked = input.closest("[data-asked]");
     meet(form, asked);
     foretell.refresh(form);
-    input.checked = input.type === "checkbox" ? !input.checked : true;
-    input.dispatchEvent(new Event("change", { bubbles: true }));
     form.foretellAnswering = true;
     input.focus({ preventScroll: true });
     form.foretellAnswering = false;
+    form.foretellArrow = false;
+    input.checked = input.type === "checkbox" ? !input.checked : true;
+    input.dispatchEvent(new Event("change", { bubbles: true })); /* may take the focus along to the next question */
   }
 
   /* Number keys answer the current question (steps.js marks it), whichever of its steps has that key. */

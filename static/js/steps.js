@@ -46,6 +46,28 @@
     form.dispatchEvent(new CustomEvent("foretell:state", { bubbles: true }));
   }
 
+  /* The page follows the answers only from the first open question to the next. Who answers out of order stays there, with
+     the step that has unfolded. What has the focus stays in view: it is taken along, but not from between two arrow keys. */
+  function follow(form, asked, first) {
+    const open = form.querySelector("[data-open-question]");
+    const scope = asked.closest("[data-scope]");
+    const step = form.foretellMissing.find(
+      (one) => one.dataset.asked === asked.dataset.asked && one.closest("[data-scope]") === scope,
+    );
+    const next = step ?? (first && open ? open : asked);
+    if (step || !form.foretellArrow) foretell.show(next, asked);
+    const check = () => focusKept(form, asked, next);
+    check();
+    requestAnimationFrame(() => requestAnimationFrame(check)); /* what is pinned has its new height by then */
+  }
+
+  function focusKept(form, asked, next) {
+    const focused = document.activeElement;
+    if (!form.contains(focused) || foretell.seen(focused)) return;
+    if (form.foretellArrow || next === asked) foretell.show(focused.closest("[data-asked]") ?? asked, asked);
+    else next.querySelector(":checked, input, textarea")?.focus({ preventScroll: true });
+  }
+
   function refresh(form) {
     unfold(form);
     mark(form);
@@ -54,14 +76,23 @@
   foretell.refresh = refresh;
   foretell.on("form[data-task]", (form) => {
     form.noValidate = true;
-    form.addEventListener("input", () => refresh(form));
+    let was = null; /* the open question before this answer: a browser's own `input` comes before its `change` */
+    form.addEventListener("input", () => {
+      was = form.querySelector("[data-open-question]");
+      refresh(form);
+    });
     form.addEventListener("change", ({ target }) => {
       const asked = target.closest("[data-asked]");
+      const first = asked === (was ?? form.querySelector("[data-open-question]"));
+      was = null;
       if (asked?.querySelector("[data-key]")) form.foretellLast = asked;
       form.foretellHere = target.type === "checkbox" ? asked : null; /* a list takes more; else the mark moves on */
       refresh(form);
-      if (asked && target.type !== "checkbox") foretell.show(form.querySelector("[data-open-question]") ?? asked);
+      if (asked && target.type !== "checkbox") follow(form, asked, first);
     });
+    /* Arrow keys choose on their way to another option. */
+    form.addEventListener("keydown", ({ key }) => (form.foretellArrow = key.startsWith("Arrow")));
+    form.addEventListener("pointerdown", () => (form.foretellArrow = false));
     /* Tab, arrows or a click move the mark; the focus that follows an answer doesn't. */
     form.addEventListener("focusin", ({ target }) => {
       if (form.foretellAnswering) return;

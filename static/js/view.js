@@ -39,20 +39,37 @@
     else if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top;
   }
 
-  /* Scroll as little as needed for the question, and the text beside it, to be in view. */
-  foretell.show = (asked) => {
+  /* Scroll as little as needed for the question, and the text beside it, to be in view; for a step that follows `from` in
+     the same question, only for the step itself. */
+  foretell.show = (asked, from) => {
     const row = asked.closest(".paired__row, .quiz");
     if (!row) {
       const list = asked.closest(".panel__fields");
       if (list) within(list, asked);
       return;
     }
-    const { top, bottom } = room(sectionOf(asked));
+    const section = sectionOf(asked);
+    const { top, bottom } = room(section);
     const box = row.getBoundingClientRect();
     const above = top + GAP;
-    if (box.top >= above && box.bottom <= bottom) return;
-    const far = box.height > bottom - above || box.top < above;
-    scrollBy({ top: far ? box.top - above : box.bottom - bottom + GAP, behavior: "instant" });
+    if (!row.contains(from ?? null) && (box.top < above || box.bottom > bottom)) {
+      const far = box.height > bottom - above || box.top < above;
+      scrollBy({ top: far ? box.top - above : box.bottom - bottom + GAP, behavior: "instant" });
+    }
+    if (foretell.seen(asked)) return;
+    const own = asked.getBoundingClientRect();
+    const end = askedBelow(section) ? bottom + askedBelow(section) : bottom;
+    const high = own.height > end - above || own.top < above;
+    scrollBy({ top: high ? own.top - above : own.bottom - end + GAP, behavior: "instant" });
+  };
+
+  /* Whether an element is in the window, and not under what stays at its top or bottom. */
+  foretell.seen = (element) => {
+    const box = (element.matches("input") ? (element.closest(".option") ?? element) : element).getBoundingClientRect();
+    const top = document.querySelector(".top")?.getBoundingClientRect().bottom ?? 0;
+    const panel = document.querySelector("[data-panel]");
+    const bar = panel && docked(panel) && !panel.contains(element);
+    return box.top >= top - 1 && box.bottom <= (bar ? panel.getBoundingClientRect().top : innerHeight) + 1;
   };
 
   /* Texts that are cut get a place in the tab order, to be scrolled with the arrow keys. */

@@ -1,19 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 import foretell.urls  # noqa: F401  views bind the registry when they are imported: before a test patches it
-from annotator.hit_types import registry
+from annotator.hit_types.registry import HIT_TYPES
 from annotator.models import Study, User
 from annotator.services.study import study_create
 from tests.annotator.toy import Toy
 
 
 @pytest.fixture(autouse=True)
-def _toy_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def _toy_type() -> Iterator[None]:
     """The registry with the toy type added."""
-    found = {**registry.hit_types(), "toy": Toy()}
-    monkeypatch.setattr(registry, "hit_types", lambda: found)
+    with HIT_TYPES.including(Toy()):
+        yield
 
 
 @pytest.fixture

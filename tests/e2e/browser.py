@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
@@ -21,6 +23,11 @@ FLAGS = [
     "--disable-site-isolation-trials",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ]
+
+#: The lock of `foretell/setup.sh`: whatever installs something waits for it.
+LOCK = Path(__file__).parents[2] / ".setup.lock"
+#: Another checkout may be installing at the same time.
+WAIT = ["-o", "DPkg::Lock::Timeout=600"]
 
 
 class NoBrowser(RuntimeError):
@@ -59,8 +66,12 @@ def apt_chromium(playwright: Playwright) -> str:
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         raise NoBrowser("not root, or no apt-get")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    run(["apt-get", "update", "-qq"], environment)
-    run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"], environment)
+    with open(LOCK, "w") as lock:  # every process of a test session looks for a browser at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(NoBrowser):
+            return debian_chromium(playwright)
+        run(["apt-get", "update", "-qq"], environment)
+        run(["apt-get", *WAIT, "install", "-y", "-qq", "--no-install-recommends", "chromium"], environment)
     return debian_chromium(playwright)
 
 

@@ -33,13 +33,6 @@ TIMEOUT_MS = 120_000
 expect.set_options(timeout=TIMEOUT_MS)  # the default of five seconds is too short on a busy machine
 
 
-# Last, so that the order of pytest-randomly remains among the tests with a browser and among the others.
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take longest, so that no process is left with one at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import pytest
 from playwright.sync_api import Page
 
+from tests.e2e import browser
 from tests.e2e.conftest import SharedContext
 from tests.e2e.fake_server import worker_ready
 
@@ -73,3 +78,24 @@ def test_a_visitor_finds_nothing_of_the_one_before(style: str, laptops: SharedCo
     found = page.evaluate(LEFT)
     next(second, None)
     assert found == NOTHING
+
+
+def test_processes_that_need_a_browser_at_the_same_time_install_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[str] = []
+
+    def found(playwright: Any) -> str:
+        if not any("install" in command for command in commands):
+            raise browser.NoBrowser("no chromium on PATH")
+        return "/usr/bin/chromium"
+
+    def run(command: list[str], environment: dict[str, str]) -> None:
+        time.sleep(0.05)
+        commands.append(" ".join(command))
+
+    monkeypatch.setattr(browser, "debian_chromium", found)
+    monkeypatch.setattr(browser, "run", run)
+    monkeypatch.setattr(browser.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(browser.shutil, "which", lambda name: f"/usr/bin/{name}")
+    with ThreadPoolExecutor(3) as pool:
+        assert set(pool.map(browser.apt_chromium, range(3))) == {"/usr/bin/chromium"}
+    assert len(commands) == 2, "one update, one installation"

@@ -24,7 +24,7 @@ TEXT_QUESTION = "news-one-missing"
 def press_through(page: Page, study: Study) -> None:
     """Invitation, consent and instructions: Tab to the button, Enter."""
     page.keyboard.press("Tab")
-    for _ in range(6):
+    for _ in range(20):  # folded examples come before the button
         text = page.evaluate("() => document.activeElement.innerText || ''")
         if text.strip() in ("Start", "I want to take part", "Continue"):
             break

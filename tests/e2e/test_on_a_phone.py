@@ -11,7 +11,7 @@ from tests.e2e import keyboard
 from tests.factories import EASY
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-KEYS = "Number keys answer the marked question"
+KEYS = "Number keys answer the highlighted question"
 
 
 def to_practice(page: Page, base: str) -> None:

@@ -62,7 +62,7 @@ def test_the_pressed_button_is_sent_too(lone_page: Page, live_server: LiveServer
     page.clock.fast_forward("02:00")
     page.get_by_role("button", name="I don't want to take part").click()
     page.get_by_role("button", name="I don't want to take part").click()
-    expect(page.get_by_role("heading", name="You have left this study")).to_be_visible()
+    expect(page.get_by_role("heading", name="You're not taking part")).to_be_visible()
     assert study.participations.get().state == Participation.State.LEFT
 
 

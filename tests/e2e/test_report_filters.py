@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from annotator.models import Item
 from annotator.services.workspace import workspace_personal
 from evaluation.models import Report
-from evaluation.services import report as service
+from evaluation.services.report import report_compute
 from tests.e2e.axe import violations
 from tests.evaluation.reports.studies import small_study
 from tests.factories import make_user
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def test_a_report_on_ticked_values_links_to_disagreements(
     live_server: Any, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "_send", lambda pk: service.report_compute(report_pk=pk))
+    monkeypatch.setattr("annotator.core.jobs.enqueue", lambda name, **about: report_compute(**about))
     rosa = make_user("rosa", staff=True)
     study = small_study(by=rosa, workspace=workspace_personal(user=rosa))
     for number, item in enumerate(study.items.order_by("pk")):

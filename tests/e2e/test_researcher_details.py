@@ -46,7 +46,7 @@ def test_the_answer_to_a_message_has_a_border_and_is_shown_with_its_question(
     asked = message_send(participation=make_participation(study), kind="question", text="Do bats count?")
     log_in(page, live_server.url)
     page.goto(f"{live_server.url}/admin/annotator/message/{asked.pk}/change/")
-    box = page.locator("textarea[name=answer]")
+    box = page.locator(".thread textarea[name=text]")
     backgrounds = set()
     schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     for scheme in schemes:
@@ -55,10 +55,11 @@ def test_the_answer_to_a_message_has_a_border_and_is_shown_with_its_question(
         assert faint_controls(page) == [], scheme
     assert len(backgrounds) == 2, "the page has a dark theme"
     box.evaluate("box => { box.style.border = '1px solid transparent' }")
-    assert faint_controls(page) == ["faint border: TEXTAREA answer: none"]
+    assert faint_controls(page) == ["faint border: TEXTAREA text: none"]
     box.fill("They do.")
-    page.click("button[name=_continue], input[name=_continue]")
-    conversation = re.compile(r"Do bats count\?\s*rosa, [-\d]+ [:\d]+: They do\.")
+    page.get_by_role("button", name="Send").click()
+    page.goto(f"{live_server.url}/admin/annotator/message/{asked.pk}/change/")
+    conversation = re.compile(r"Do bats count\?\s*rosa · [-\d]+ [:\d]+\s*They do\.")
     expect(page.locator("main")).to_contain_text(conversation)
     assert Message.objects.get(kind="reply").text == "They do."
 
@@ -113,10 +114,9 @@ def test_settings_are_changed_by_keyboard_alone(live_server: Any, page: Page, st
 def test_report_pages_keep_their_name_on_a_phone(live_server: Any, phone: Page, study: Study) -> None:
     log_in(phone, live_server.url)
     phone.goto(f"{live_server.url}/studies/{study.pk}/reports/")
-    name = phone.locator(".top__name")
-    assert name.evaluate("name => name.scrollWidth <= name.clientWidth"), (
-        "it was cut off by the choice of theme"
-    )
+    name = phone.get_by_role("heading", level=1)
+    assert name.count() == 1
+    assert name.evaluate("name => name.scrollWidth <= name.clientWidth"), "it is cut off"
 
 
 def test_what_was_typed_before_the_login_ended_is_filled_in_again(

@@ -237,8 +237,9 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "evaluation:report_file": [["report", "no-such-file"]],
     "evaluation:report_export": [["report", "html"]],
     "evaluation:releases": [["report"]],
-    "annotator:prolific_webhook": [],  # only posts; tests/annotator/web/test_prolific_webhooks.py sends them
+    "annotator:panel_webhook": [],  # only posts; tests/annotator/web/test_prolific_webhooks.py sends them
     "annotator:return": [],  # only for people without a password; tests/annotator/web/test_guests.py opens it
+    "annotator:receipt": [],  # only after a request for deletion; tests/annotator/web/test_receipt.py opens it
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
     "admin:annotator_workspace_change": [["workspace"]],
     "admin:workspace_members": [["workspace"]],
@@ -247,6 +248,10 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "mfa_authenticate": [],
     "mfa_reauthenticate": [],
     "mfa_deactivate_totp": [],
+    "mfa_login_webauthn": [],  # sends options to a script; tests/e2e/test_passkeys.py uses these
+    "mfa_edit_webauthn": [],
+    "mfa_remove_webauthn": [],
+    "mfa_reauthenticate_webauthn": [],
     "mfa_view_recovery_codes": [],
     "mfa_generate_recovery_codes": [],
     "mfa_download_recovery_codes": [],
@@ -305,7 +310,15 @@ def groups(pattern: URLPattern) -> list[str]:
 def viewers(name: str) -> list[str]:
     if name in AT_STEP:
         return [AT_STEP[name]]
-    if name in ("mfa_index", "mfa_activate_totp", "account_reauthenticate", "socialaccount_connections"):
+    if name in (
+        "mfa_index",
+        "annotator:sessions",
+        "mfa_activate_totp",
+        "mfa_list_webauthn",
+        "mfa_add_webauthn",
+        "account_reauthenticate",
+        "socialaccount_connections",
+    ):
         return ["researcher"]
     if name.startswith("admin:") and name not in ("admin:login",):
         return ["researcher"]
@@ -317,6 +330,7 @@ def viewers(name: str) -> list[str]:
         "annotator:login",
         "annotator:signup",
         "annotator:return",
+        "annotator:receipt",
         "admin:login",
         "style",
     ):

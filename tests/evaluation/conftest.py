@@ -33,6 +33,12 @@ def scripted_allowed(scripted: ScriptedProcess, settings: Any) -> None:
 @pytest.fixture
 def queued_reports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The primary keys of the reports that a test queues; no worker is running."""
-    found: list[int] = []
-    monkeypatch.setattr("evaluation.services.report._send", found.append)
-    return found
+    sent: list[int] = []
+
+    def enqueue(name: str, *, countdown: float = 0.0, **arguments: int) -> bool:
+        if name == "evaluation.report_build":
+            sent.append(arguments["report_pk"])
+        return True
+
+    monkeypatch.setattr("annotator.core.jobs.enqueue", enqueue)
+    return sent

@@ -16,10 +16,15 @@ PAGES = {
     "/admin/evaluation/run/prompt/STUDY/": "viewer",
     "/admin/evaluation/run/STUDY_RUN/compare/": "viewer",
     "/admin/evaluation/run/STUDY_RUN/calls.jsonl": "viewer",
+    "/admin/evaluation/run/STUDY_RUN/run.eval": "viewer",
+    "/admin/evaluation/run/STUDY_RUN/scores.jsonl": "viewer",
     "/admin/evaluation/call/CALL/change/": "viewer",
     "/studies/STUDY/reports/": "viewer",
     "/api/v1/studies/mine/runs/": "viewer",
     "/api/v1/studies/mine/report-columns/": "viewer",
+    "/api/v1/studies/mine/human-scores/": "viewer",
+    "/api/v1/runs/STUDY_RUN/calls/": "viewer",
+    "/api/v1/runs/STUDY_RUN/calls/?as=eval": "viewer",
     "/api/v1/runs/RUN/": "viewer",
     "/api/v1/runs/RUN/estimate/": "viewer",
     "/api/v1/runs/STUDY_RUN/": "viewer",
@@ -28,6 +33,7 @@ PAGES = {
 #: What is sent by POST, and the role that it needs.
 SENT = {
     "/admin/evaluation/endpoint/ENDPOINT/try/": "editor",
+    "/admin/evaluation/endpoint/ENDPOINT/correct/": "owner",
     "/admin/evaluation/endpoint/ENDPOINT/change/": "owner",
     "/admin/evaluation/pipeline/PIPELINE/again/": "editor",
     "/admin/evaluation/pipeline/PIPELINE/budget/": "editor",

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotator.models import Item, Study, User
+from annotator.models import Dataset, Item, Study, User
 from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, Run
+from evaluation.pipelines.model_step import model_steps
+from evaluation.runs.canary import CANARY, USABLE
 from evaluation.runs.claim import Claim, claim
 from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_finish, run_start
@@ -57,9 +59,24 @@ def make_material(items: int, **fields: Any) -> Study:
     return study
 
 
-def make_run(endpoint: Endpoint, study: Study, *, started: bool = True, **fields: Any) -> Run:
-    run = simulation_create(study=study, endpoint=endpoint, plan=RunPlan(**fields))
-    return run_start(run=run) if started else run
+def make_run(
+    endpoint: Endpoint, study: Study, *, started: bool = True, tried: bool = False, **fields: Any
+) -> Run:
+    """``tried``: its first replies were usable, so that it may send as many requests at a time as its endpoint allows."""
+    by_fingerprint = fields.pop("by_fingerprint", False)
+    plan = RunPlan(**fields)
+    run = simulation_create(study=study, endpoint=endpoint, plan=plan, by_fingerprint=by_fingerprint)
+    run = run_start(run=run) if started else run
+    if tried:
+        run.latest_attempts = USABLE * CANARY
+        run.save(update_fields=["latest_attempts"])
+    return run
+
+
+def material_run_create(*, kind: str, dataset: Dataset | None, endpoint: Endpoint, **chosen: Any) -> Run:
+    """A run of a step over a dataset, not yet started; ``options`` and ``plan`` are optional."""
+    chosen = {"plan": RunPlan(), "options": {}} | chosen
+    return model_steps()[kind].run_create(owner=dataset, endpoint=endpoint, **chosen)
 
 
 def work(run: Run, **fields: Any) -> Worked:
@@ -73,7 +90,7 @@ def work(run: Run, **fields: Any) -> Worked:
 def work_and_close(run_pk: int, number: int = 0) -> str:
     """A worker's turn in a thread of its own; returns why it ended."""
     try:
-        return SliceWorker(run_pk=run_pk, number=number, seconds=300).work().why
+        return SliceWorker(run_pk=run_pk, number=number, seconds=300).work().ended
     finally:
         connection.close()
 

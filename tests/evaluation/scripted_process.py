@@ -17,7 +17,7 @@ class ScriptedProcess:
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "evaluation.providers.scripted.server", "--port", "0", *arguments],
+            [sys.executable, "-m", "tests.evaluation.scripted.server", "--port", "0", *arguments],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,

@@ -9,11 +9,10 @@ from annotator.models import Dataset, Instance, Study, User, WorkspaceMember
 from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, FineTuning, Pipeline, Recipe, Run
 from evaluation.pipelines.create import pipeline_create, recipe_save
-from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import recipe_file
 from evaluation.simulators.start import simulation_create
 from tests.evaluation.pages import PAGES, SENT
-from tests.evaluation.run_factories import make_material
+from tests.evaluation.run_factories import make_material, material_run_create
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

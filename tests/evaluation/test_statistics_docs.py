@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,20 @@ def test_the_reference_is_built_from_the_docstrings():
     assert written == builder().build(), (
         "docs/statistics.md is out of date: run python docs/build_statistics.py"
     )
+
+
+def test_the_page_on_metrics_says_how_intervals_are_made() -> None:
+    """With the code's numbers, and every kind of interval that the code writes."""
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert page == builder().with_intervals(page), "run python docs/build_statistics.py"
+    kinds = set()
+    for package in ("core", "agreement", "metrics"):
+        for path in (ROOT / "evaluation" / package).glob("*.py"):
+            kinds |= set(
+                re.findall(r'"(95 % [A-Za-z][\w -]*?)(?=,| over|"| \{)', path.read_text(encoding="utf-8"))
+            )
+    assert len(kinds) >= 5
+    assert not [kind for kind in kinds if kind not in page]
 
 
 def test_the_statistics_need_neither_django_nor_celery_nor_heavy_libraries_to_import():

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+from benchmarks.validation.conger_grid import CROWDS
+from benchmarks.validation.conger_grid import DESIGNS as CONGER_DESIGNS
 from benchmarks.validation.write import HERE, TARGET, build
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS
 from tests.evaluation.agreement.simulate_numbers import NUMBER_DESIGNS
+from tests.evaluation.metrics.simulate_gain import DESIGNS as GAIN_DESIGNS
 
 
 def results(name: str):
@@ -34,6 +37,17 @@ def test_intervals_cover_in_every_design_that_has_one():
                 assert 0.919 <= found["coverage"] <= 0.995, (design, statistic, found)
 
 
+def test_intervals_of_congers_kappa_cover_in_every_design():
+    grid = results("conger_grid")
+    assert grid["about"]["runs"] >= 2_000
+    assert set(grid["coverage"]) == set(CONGER_DESIGNS)
+    for design, found in grid["coverage"].items():
+        assert 0.919 <= found["coverage"] <= 0.995, (design, found)
+    for design in CROWDS:
+        assert 0.93 <= grid["coverage"][design]["coverage"] <= 0.97, design
+        assert grid["coverage"][design]["intervals"] == 1, design
+
+
 def test_intervals_of_numbers_cover_in_every_design_that_has_one():
     grid = results("numbers_grid")
     assert grid["about"]["runs"] >= 2_000
@@ -54,6 +68,21 @@ def test_intervals_for_new_raters_cover_in_every_panel():
     for name, share in grid["new raters"].items():
         if name.endswith("new"):
             assert 0.925 <= share <= 0.975, (name, share)
+
+
+def test_intervals_of_gain_cover_wherever_most_studies_have_one():
+    grid = results("gain_grid")
+    assert grid["about"]["runs"] >= 1_000
+    assert grid["designs"] == {name: vars(design) for name, design in GAIN_DESIGNS.items()}
+    for name, row in grid["coverage"].items():
+        for figure, found in row.items():
+            assert found["holds its estimate"], (name, figure)
+            if found["intervals"] >= 0.9:  # of a true 93 or 97 %, 1,000 studies show 91.4 to 98.1 %
+                most = 0.985 if figure in ("misled", "helped") else 0.981  # a rare share takes few values
+                assert 0.914 <= found["coverage"] <= most, (name, figure, found)
+            else:
+                assert figure == "nsg", (name, figure, found)
+                assert not found["coverage"] or found["coverage"] >= 0.914, (name, found)
 
 
 def test_metrics_were_simulated_often_enough():

@@ -28,7 +28,7 @@ from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_participation, make_study
 from tests.processes import Process, WorkerProcess
 
-#: Replies that no server should send; see ``evaluation.providers.scripted.misbehave``.
+#: Replies that no server should send; see ``tests.evaluation.scripted.misbehave``.
 BAD_REPLIES = (
     "whitespace,deep,deep_extra,nan,overflow,long_number,odd_types,error_body,nul,bad_gzip,html,slow"
 )
@@ -66,6 +66,8 @@ class Outcome:
     paid_again: int
     spent: float
     perhaps_spent: float
+    #: What the endpoint charges for all replies that it made, whether they arrived or not.
+    billed: float
     budget: float
     requests: int
     sent: int
@@ -200,6 +202,7 @@ def run_with_faults(
         paid_again=stats["paid_again"],
         spent=float(run.spent_cost),
         perhaps_spent=float(run.lost_cost),
+        billed=(stats["billed"]["prompt_tokens"] * 1 + stats["billed"]["completion_tokens"] * 2) / 1e6,
         budget=float(plan.budget),
         requests=stats["requests"],
         sent=run.sent_calls,

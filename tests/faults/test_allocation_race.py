@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.db import close_old_connections, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from annotator.core.errors import Refused
@@ -22,6 +19,7 @@ from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
 from tests.annotator.services.template_studies import TEMPLATES, seen_of, template_study
 from tests.factories import make_item, make_participation, make_study, make_user
+from tests.faults.together import together
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
 ARMS = [["follow_up"], ["question_again", "follow_up_again"], ["follow_up", "follow_up_again"]]
@@ -38,22 +36,6 @@ def armed_study(*, items: int, places: int) -> Study:
     study_launch(study=study)
     study.refresh_from_db()
     return study
-
-
-def together(call: Callable[[Any], Any], those: Sequence[Any]) -> list[Any]:
-    """Call the function for each at the same time, in threads with their own connections; return the results."""
-    gate = threading.Barrier(len(those))
-
-    def one(thing: Any) -> Any:
-        close_old_connections()
-        try:
-            gate.wait(timeout=300)
-            return call(thing)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(max_workers=len(those)) as pool:
-        return list(pool.map(one, those))
 
 
 def arms_of(study: Study) -> list[Counter[int]]:

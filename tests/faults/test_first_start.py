@@ -21,7 +21,7 @@ def test_the_demo_is_loaded_behind_the_first_page(tmp_path: Path) -> None:
         assert "the demo studies are loaded" not in installation.log.read_text()
         page = urllib.request.urlopen(installation.url).read().decode()
         assert "The demo studies are being loaded" in page
-        installation.kill()  # the next start goes on where this one stopped
+        installation.kill()  # the next start resumes where this one stopped
         wait_until(lambda: not installation.ours(), 300, "every process has ended")
         installation.start()
         wait_until(

@@ -63,7 +63,7 @@ def test_static_files_that_one_user_collects_are_served_by_another(tmp_path: Pat
     build = {key: value for key, value in os.environ.items() if key not in ("DATABASE_URL", "REDIS_URL")}
     step = dockerfile_step("collectstatic").replace("python ", f"{sys.executable} ", 1)
     subprocess.run(
-        f"umask 022; {step}", shell=True, check=True, cwd=env.ROOT, env=build | {"STATIC_ROOT": str(static)}
+        f"umask 077; {step}", shell=True, check=True, cwd=env.ROOT, env=build | {"STATIC_ROOT": str(static)}
     )
     found = [static, *static.rglob("*")]
     assert len(found) > 50

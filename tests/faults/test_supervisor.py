@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -59,8 +60,37 @@ def test_a_killed_web_worker_is_replaced(running: Installation) -> None:
     ] or main.children()[:1]
     old.kill()
     wait_until(lambda: not alive(old), 300)
+    (new,) = wait_until(lambda: [one for one in main.children() if alive(one)], 300, "a new one")
     wait_until(running.serves, 300, "the new one responds")
     assert running.main("granian").pid == main.pid
+    assert new.cpu_times().user < 1, "it has loaded the application again"
+
+
+def test_pages_are_served_while_the_web_server_is_replaced(running: Installation) -> None:
+    """The children of the killed process serve until the new one does: the longest outage was as long as a start."""
+    wait_until(running.serves, 300)
+    old = running.main("granian")
+    workers = old.children()
+    old.kill()
+    served_by_the_old = 0
+    while (new := running.main_or_none("granian")) is None or new == old or any(map(alive, workers)):
+        ready = any(map(alive, workers))
+        assert page(running) == 200
+        served_by_the_old += ready
+    assert served_by_the_old > 0
+    assert page(running) == 200
+    wait_until(running.serves, 300)
+
+
+def page(running: Installation) -> int:
+    """The status of the first page; a request that was cut is sent again, as browsers do."""
+    for last in (False, True):
+        try:
+            return int(urllib.request.urlopen(f"{running.url}/", timeout=60).status)
+        except OSError:
+            if last:
+                raise
+    return 0
 
 
 def test_a_killed_supervisor_leaves_no_process_and_loses_nothing(running: Installation) -> None:

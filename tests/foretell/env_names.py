@@ -10,7 +10,9 @@ NAMES = re.compile(r"\b(?:text|number|flag|words)\(\s*\"([A-Z_]+)\"")
 
 
 def names_read() -> set[str]:
-    return set(NAMES.findall((env.ROOT / "foretell" / "env.py").read_text()))
+    panels = (env.ROOT / "annotator" / "recruitment" / "panels").glob("*.py")
+    files = (env.ROOT / "foretell" / "env.py", *panels)
+    return {name for path in files for name in NAMES.findall(path.read_text())}
 
 
 def names_explained() -> set[str]:

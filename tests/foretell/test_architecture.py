@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from annotator.recruitment.registry import PANELS
+from evaluation.providers.registry import DEFAULT, PROVIDERS
 from foretell import env
 
 PRODUCT = ("annotator", "evaluation", "foretell")
@@ -52,11 +54,12 @@ def own_files(folders: Iterable[str], *endings: str) -> list[Path]:
     return [path for path in found if path.suffix in endings and "vendor" not in path.parts]
 
 
-#: The contract of HIT types, which tests/annotator/hit_types/test_new_type.py applies to a type of its own.
+#: The contracts that tests/annotator apply to a HIT type and a recruitment panel of their own.
 APPLIED = {
     "tests.contracts.test_hit_type_prompts",
     "tests.contracts.test_hit_type_questions",
     "tests.contracts.test_hit_types",
+    "tests.contracts.test_panels",
 }
 
 
@@ -84,6 +87,19 @@ def test_files_can_be_read_in_one_sitting() -> None:
     lengths = {str(path): len(path.read_text("utf-8").splitlines()) for path in files}
     assert len(lengths) > 500
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
+def test_only_its_own_file_names_a_panel() -> None:
+    """A second panel is then one file. Migrations stay as they were written; documentation may have examples."""
+    files = [
+        *own_files(PRODUCT, ".py"),
+        *own_files(("templates", "static"), ".html", ".txt", ".js", ".css"),
+    ]
+    files = [path for path in files if "migrations" not in path.parts]
+    for panel in PANELS:
+        names = re.compile("|".join((rf"(?i:(?<![a-z]){panel.name}(?![a-z]))", *panel.parameters)))
+        naming = [path.relative_to(env.ROOT) for path in files if names.search(path.read_text("utf-8"))]
+        assert naming == [Path(f"annotator/recruitment/panels/{panel.name}.py")]
 
 
 #: Attributes with an underscore that their libraries document, or name in place of a public one.
@@ -117,6 +133,86 @@ def test_private_attributes_of_libraries_are_used_in_one_file() -> None:
     assert {(name, attribute) for name, attribute in used if attribute not in DOCUMENTED} == UNDOCUMENTED
 
 
+#: The modules that ask for a HIT type by its name, because there is no study: a new study, a pipeline that makes one,
+#: the demo, a qualification and the trial of an endpoint.
+TYPES_BY_NAME = {
+    "annotator/hit_types/registry.py", "annotator/selectors/study.py", "annotator/services/study.py",
+    "annotator/services/demo.py", "annotator/services/exam.py", "evaluation/pipelines/steps/simulate.py",
+    "evaluation/pipelines/steps/study.py", "evaluation/pipelines/study_rows.py", "evaluation/services/endpoint_trial.py",
+}  # fmt: skip
+
+
+def test_a_studys_hit_type_is_found_in_one_place() -> None:
+    """``study_hit_type`` finds it: a study keeps the version that it was launched with, which a name doesn't say."""
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in own_files(PRODUCT, ".py")}
+    calls = [
+        (path.relative_to(env.ROOT).as_posix(), ast.unparse(argument))
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "hit_type_get"
+        for argument in node.args
+    ]
+    of_rows = {call for call in calls if call[1].endswith(".hit_type") or call[1].startswith("rules")}
+    assert of_rows == {("annotator/selectors/study.py", "study.hit_type")}
+    assert {path for path, _ in calls} <= TYPES_BY_NAME
+    listed = re.compile(r"(hit_types\(\)|HIT_TYPES)(\.get\(|\[)[\w.]+\.hit_type\b")
+    assert [path for path in trees if listed.search(path.read_text("utf-8"))] == []
+
+
+def test_a_provider_is_named_only_in_its_own_file() -> None:
+    """Elsewhere its parts come from the registry, which names one provider: the one of an endpoint that names none."""
+    own = {name: env.ROOT / f"evaluation/providers/apis/{name}.py" for name in PROVIDERS.names()}
+    files = [path for path in own_files(["evaluation"], ".py") if path.parent.name != "migrations"]
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in files}
+    named = {
+        (path.relative_to(env.ROOT).as_posix(), node.value)
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in own and path != own[node.value]
+    }
+    assert named == {("evaluation/providers/registry.py", DEFAULT)}
+    assert [
+        path for path, tree in trees.items() if any("providers.apis" in name for name in imported(tree))
+    ] == []
+    words = re.compile(rf"""["']({"|".join(own)})["']""")
+    templates = own_files(["templates"], ".html", ".txt")
+    assert len(templates) > 50
+    assert [path for path in templates if words.search(path.read_text("utf-8"))] == []
+
+
+#: The most arguments that a function takes by position; a call with more can't be read without the definition beside it.
+MOST_POSITIONAL = 6
+#: Its arguments are the columns of one table.
+COLUMNS = {("evaluation/metrics/generalization.py", "generalization_accuracy")}
+
+
+def test_functions_take_few_arguments_by_position() -> None:
+    found = set()
+    for path in own_files(PRODUCT, ".py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+                if len([name for name in given if name not in ("self", "cls")]) > MOST_POSITIONAL:
+                    found.add((path.relative_to(env.ROOT).as_posix(), node.name))
+    assert found == COLUMNS
+
+
+def test_tests_replace_only_public_names() -> None:
+    """A private function can then be renamed or inlined. The one exception is of kombu, which has no other seam."""
+    replaced = {
+        (path.relative_to(env.ROOT).as_posix(), argument.value.rpartition(".")[2])
+        for path in own_files(["tests"], ".py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith((".setattr", "patch", "patch.object"))
+        for argument in node.args[:2]
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    }
+    assert len(replaced) > 100
+    private = {(path, name) for path, name in replaced if re.match("_[a-z]", name)}
+    assert private == {("tests/foretell/test_broker.py", "_get_pool")}
+
+
 @pytest.mark.parametrize(
     "word", ["shared_task", "send_task", "apply_async", "pg_advisory", "pg_try_advisory"]
 )
@@ -127,3 +223,14 @@ def test_one_module_declares_tasks_wakes_workers_and_takes_locks(word: str) -> N
         if word in path.read_text()
     }
     assert found <= {"annotator/core/jobs.py"}
+
+
+@pytest.mark.parametrize("application", ["annotator", "evaluation"])
+def test_services_know_nothing_of_http(application: str) -> None:
+    """A service returns what it did or opened; views and the API make the response."""
+    files = own_files([f"{application}/services"], ".py")
+    trees = [(path, ast.parse(path.read_text("utf-8"))) for path in files]
+    assert files
+    assert [
+        path for path, tree in trees if any(name.startswith("django.http") for name in imported(tree))
+    ] == []

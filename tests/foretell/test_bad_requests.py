@@ -162,9 +162,13 @@ def test_an_unknown_api_address_is_a_404_in_json(client: Client, path: str) -> N
 def test_an_impossible_payment_is_refused(researcher: Client, field: str, value: str, status: int) -> None:
     study = make_study(items=1, launched=True)
     person = make_participation(study)
-    sent = {"paid": "1", "reference": "batch 9", "rater": str(person.rater_id), "owed": "0.25"} | {
-        field: value
-    }
+    sent = {
+        "paid": "1",
+        "sure": "1",
+        "reference": "batch 9",
+        "rater": str(person.rater_id),
+        "owed": "0.25",
+    } | {field: value}
     sent[f"owed-{person.rater_id}"] = sent.pop("owed")
     response = researcher.post(reverse("admin:study_payments", args=[study.pk]), sent)
     assert response.status_code == status
@@ -193,9 +197,9 @@ def test_a_number_that_no_row_has_is_not_found(researcher: Client, number: str) 
 
 def test_a_number_of_thousands_of_digits_in_json_is_a_bad_request(researcher: Client) -> None:
     study = make_study(items=1)
-    path = f"/admin/annotator/study/{study.pk}/items/{study.items.get().pk}/edit/"
-    assert researcher.get(path).status_code == 200
-    assert researcher.post(path, {"gold": "9" * 5000}).status_code == 400
+    path = f"/api/v1/studies/{study.slug}/exclusions/"
+    body = f'{{"reason": {"9" * 5000}}}'
+    assert researcher.post(path, body, content_type="application/json").status_code == 400
 
 
 @pytest.mark.parametrize("items", ["", "x", "0", "101"])

@@ -13,7 +13,7 @@ from foretell.cache import ForgivingRedisCache
 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> ForgivingRedisCache:
-    monkeypatch.setattr(ForgivingRedisCache, "_paused_until", 0.0)
+    monkeypatch.setattr(ForgivingRedisCache, "paused_until", 0.0)
     return ForgivingRedisCache(settings.CACHES["default"]["LOCATION"], {"KEY_PREFIX": "test_cache"})
 
 
@@ -38,7 +38,7 @@ def test_a_value_is_never_unpickled(cache: ForgivingRedisCache) -> None:
 def test_an_unavailable_redis_is_an_empty_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ForgivingRedisCache, "_paused_until", 0.0)
+    monkeypatch.setattr(ForgivingRedisCache, "paused_until", 0.0)
     cache = ForgivingRedisCache("redis://127.0.0.1:1/0", {})
     cache.set("a", 1)
     assert cache.get("a", "default") == "default"
@@ -48,7 +48,7 @@ def test_an_unavailable_redis_is_an_empty_cache(
 
 
 def test_a_redis_that_hangs_delays_only_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ForgivingRedisCache, "_paused_until", 0.0)
+    monkeypatch.setattr(ForgivingRedisCache, "paused_until", 0.0)
     monkeypatch.setattr(ForgivingRedisCache, "PAUSE_SECONDS", 3600.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         cache = ForgivingRedisCache(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", {})

@@ -246,6 +246,24 @@ def test_images_are_pinned_by_digest_where_docker_reaches_a_registry(
     assert (tmp_path / "Dockerfile").read_text().count("@sha256:" + "0" * 64) == 2
 
 
+def test_redis_refuses_writes_before_the_kernel_kills_it(compose: dict[str, Any]) -> None:
+    service = compose["services"]["redis"]
+    most = re.search(r"maxmemory (\d+)mb", service["command"][-1])
+    assert most is not None
+    assert int(most[1]) <= 0.7 * int(service["mem_limit"].removesuffix("m"))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_any_variable_that_llm_keys_names_can_be_passed(compose: dict[str, Any], name: str) -> None:
+    assert compose["services"][name]["env_file"] == [{"path": "llm-keys.env", "required": False}]
+    assert "llm-keys.env" in (env.ROOT / ".gitignore").read_text().split()
+
+
+def test_the_image_is_readable_for_its_user_whatever_the_umask_of_the_checkout() -> None:
+    (step,) = re.findall(r"^RUN .*collectstatic.*$", (env.ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert step.endswith("&& chmod -R a+rX .")
+
+
 def test_uploads_do_not_fill_the_memory(compose: dict[str, Any]) -> None:
     for name in OURS:
         assert "/tmp" in compose["services"][name]["volumes"]

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from hashlib import sha256
-from importlib import import_module
-from types import SimpleNamespace
-
 import pytest
 from django.apps import apps
 from django.db import connection
 from django.db.models import CheckConstraint, UniqueConstraint
-from django.utils import timezone
-from rest_framework.authtoken.models import Token
-
-from annotator.models import ApiToken
-from tests.factories import make_user
 
 
 @pytest.mark.django_db
@@ -77,22 +67,3 @@ def test_a_dropped_constraint_is_noticed(statement: str, name: str) -> None:
         cursor.execute(statement)
     (missing,) = missing_from_the_database()
     assert missing.startswith(f"{name}: ")
-
-
-@pytest.mark.django_db
-def test_tokens_of_an_early_version_are_taken_over_as_digests() -> None:
-    migration = import_module("annotator.migrations.0014_api_token")
-    user = make_user("rosa")
-    old = Token.objects.create(user=user)
-    migration.take_over(apps, SimpleNamespace(connection=connection))
-    taken = ApiToken.objects.get()
-    assert (taken.user, taken.digest, taken.may_write) == (user, sha256(old.key.encode()).hexdigest(), True)
-    assert timedelta(days=364) < taken.expires_at - timezone.now() <= timedelta(days=365)
-    assert not Token.objects.exists()
-    connection.check_constraints()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DROP TABLE authtoken_token"
-        )  # a new installation, on which its migration hasn't run yet
-    migration.take_over(apps, SimpleNamespace(connection=connection))
-    assert ApiToken.objects.count() == 1

@@ -28,17 +28,26 @@ def locked(lock: str) -> dict[str, str]:
     return {named(name): version for name, version in pins}
 
 
+def nodes_of(folder: str) -> Iterator[ast.AST]:
+    for file in (ROOT / folder).rglob("*.py"):
+        yield from ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+
+
+def imports_in(folder: str) -> Iterator[str]:
+    for node in nodes_of(folder):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]
+
+
 def modules_used() -> Iterator[str]:
     """The modules that the product imports, and those that its settings and commands name as text."""
     for folder in ("annotator", "evaluation", "foretell"):
-        for file in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Import):
-                    yield from (alias.name.split(".")[0] for alias in node.names)
-                elif isinstance(node, ast.ImportFrom) and node.module:
-                    yield node.module.split(".")[0]
-                elif folder == "foretell" and isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    yield node.value.split(".")[0]
+        yield from imports_in(folder)
+    for node in nodes_of("foretell"):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.split(".")[0]
 
 
 def test_the_product_uses_every_library_that_it_installs() -> None:
@@ -51,6 +60,19 @@ def test_the_product_uses_every_library_that_it_installs() -> None:
     required = [named(one) for one in PROJECT["dependencies"] if named(one) in modules]
     assert len(required) > 25
     assert [name for name in required if not modules[name] & used] == []
+
+
+def test_what_is_imported_is_declared() -> None:
+    """What only another library requires may be gone with that library's next version. Libraries that aren't installed here are
+    extras, which the product does without."""
+    distributions = packages_distributions()
+    product = {named(one) for one in PROJECT["dependencies"]}
+    dev = product | {named(one) for one in PROJECT["optional-dependencies"]["dev"]}
+    for folders, declared in ((("annotator", "evaluation", "foretell"), product), (("tests", "docs"), dev)):
+        modules = {module for folder in folders for module in imports_in(folder)} & set(distributions)
+        assert len(modules) > 10
+        owners = {module: {named(one) for one in distributions[module]} for module in modules}
+        assert {module for module, names in owners.items() if not names & declared} == set()
 
 
 def test_lock_files_pin_what_the_project_requires() -> None:

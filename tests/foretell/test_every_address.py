@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import get_resolver
 
 from annotator.models import User
 from annotator.services.assignment import assignment_next
 from tests.factories import make_participation, make_study, make_user
+from tests.foretell.addresses import VARIABLE, fill, routes
 
 pytestmark = pytest.mark.django_db
-#: A variable of a path: ``<int:pk>``, ``(?P<name>…)`` or ``(.*)``.
-VARIABLE = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)|\(\.\*\)|\(\?:\\\.[^)]*\)\??")
 HOSTILE = ("%00", "9" * 30, "%ff", "%ed%a0%80", "a%0d%0aSet-Cookie:%20x=y")
 QUERIES = (
     "page=%ff&p=" + "9" * 30,
@@ -24,27 +22,6 @@ QUERIES = (
 )
 #: Scripts and icons that browsers keep.
 MAY_BE_STORED = re.compile(r"^/(favicon\.ico|sw\.js)")
-
-
-def routes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
-    for pattern in patterns:
-        route = before + str(pattern.pattern).lstrip("^").removesuffix("$").removesuffix(r"\Z")
-        if isinstance(pattern, URLResolver):
-            yield from routes(pattern.url_patterns, route)
-        elif "logout" not in route:
-            yield "/" + route.replace("\\", "")
-
-
-def fill(route: str, values: dict[str, str], hostile: int = -1, instead: str = "") -> str:
-    """The path with known values for its variables, and ``instead`` for the one with the number ``hostile``."""
-    parts, end = [], 0
-    for number, found in enumerate(VARIABLE.finditer(route)):
-        parts += [
-            route[end : found.start()],
-            instead if number == hostile else values.get(found[1] or found[2], "1"),
-        ]
-        end = found.end()
-    return "".join([*parts, route[end:]])
 
 
 @pytest.fixture

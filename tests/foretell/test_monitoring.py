@@ -71,7 +71,7 @@ def test_the_grafana_board_shows_metrics_that_exist() -> None:
 
     board = (env.ROOT / "docs" / "grafana.json").read_text()
     source = (env.ROOT / "foretell" / "metrics.py").read_text()
-    named = set(re.findall(r'Metric\(\s*"([a-z_]+)"', source))
+    named = set(re.findall(r'gauge\(\s*"([a-z_]+)"', source))
     shown = set(re.findall(r"foretell_([a-z_]+)", board))
     assert shown <= named
     assert len(shown) >= 8
@@ -278,6 +278,16 @@ def test_the_doctor_finds_late_periodic_tasks_a_slow_clock_and_missing_migration
     )
     found = levels()
     assert [found.get(name) for name in ("beat", "clock", "migrations")] == ["error"] * 3, found
+
+
+@pytest.mark.django_db
+def test_the_doctor_does_not_report_silenced_checks(
+    settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor.env, "PRODUCTION", True)
+    messages = [finding.about for finding in doctor.check_settings()]
+    assert any("SECURE_SSL_REDIRECT" in message for message in messages)
+    assert not any("SECURE_HSTS_PRELOAD" in message or "SUBDOMAINS" in message for message in messages)
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Launch, pause, resume and close a study; plain downloads of its judgments."""
+"""Launch, pause, resume, close and reopen a study; plain downloads of its judgments."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from annotator.admin.study_pages import frame
 from annotator.admin.study_pages.frame import EDITOR
 from annotator.models import Study, User
 from annotator.selectors.study import study_get_for
+from annotator.selectors.workload import people_needed_words, study_workload
 from annotator.services.exports import judgments_export
 from annotator.services.study import (
     launch_faults,
@@ -22,6 +23,7 @@ from annotator.services.study import (
     study_close,
     study_launch,
     study_pause,
+    study_reopen,
     study_resume,
 )
 
@@ -58,13 +60,15 @@ ACTIONS = (
            "The study is live again."),
     Action(
         "close",
-        "Close for good",
-        "Ends the study: nobody can join and no tasks are given out. Tasks already given out can still be submitted. You can't reopen it.",
+        "Close",
+        "Ends the study: nobody can join and no tasks are given out. Tasks already given out can still be submitted. You can reopen it later.",
         lambda *, study, by: study_close(study=study),
         ("live", "paused"),
         "The study is closed.",
         danger=True,
     ),
+    Action("reopen", "Reopen", "The study becomes a paused one. Resume it to give out tasks again.",
+           lambda *, study, by: study_reopen(study=study), ("closed",), "The study is paused. Resume it to give out tasks."),
 )  # fmt: skip
 
 
@@ -87,7 +91,7 @@ def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
         else:
             messages.success(request, action.done)
         return redirect("admin:study_live", study.pk)
-    items = study.items.count()
+    items, workload = study.items.filter(withdrawn_at__isnull=True).count(), study_workload(study)
     return frame.render(
         request,
         study,
@@ -98,9 +102,10 @@ def do(request: HttpRequest, pk: int, name: str) -> HttpResponse:
         possible=study.state in action.states,
         faults=launch_faults(study) if name == "launch" else [],
         warnings=launch_warnings(study) if name == "launch" else [],
+        needed=people_needed_words(study, workload),
         items=items,
-        judgments=items * study.redundancy,
-        cost=items * study.redundancy * study.pay_per_item,
+        judgments=workload.places,
+        cost=workload.places * study.pay_per_item,
     )
 
 

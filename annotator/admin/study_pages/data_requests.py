@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from annotator.admin.study_pages.frame import OWNER, REVIEWER, render, study_page
+from annotator.core.kept_elsewhere import remains_elsewhere
 from annotator.core.row_ids import row_id
 from annotator.forms.study_pages import DecisionForm
 from annotator.models import DataRequest, Study
@@ -31,7 +32,10 @@ def data_requests(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "data_requests", tab="participants", title=f"Deletion requests of {study.title}",
         waiting=[
-            {"request": one, "overdue": one.due_at < timezone.now(), "form": DecisionForm(auto_id=f"id_{one.pk}_%s")}
+            {
+                "request": one, "overdue": one.due_at < timezone.now(), "form": DecisionForm(auto_id=f"id_{one.pk}_%s"),
+                "remains": remains_elsewhere(study=study.pk, rater=one.rater_id) if one.rater_id else [],
+            }
             for one in waiting
         ],
         decided=found.exclude(state=DataRequest.State.OPEN).order_by("-decided_at")[:SHOWN],
@@ -53,7 +57,9 @@ def _decide(request: HttpRequest, study: Study) -> None:
         elif not form.cleaned_data["sure"]:
             messages.error(request, "Nothing was removed. Tick the box to confirm: it can't be undone.")
         else:
-            data_request_carry_out(request=one, by=by, note=note)
+            remains = data_request_carry_out(request=one, by=by, note=note)
             messages.success(request, "Their data has been removed, and the participant has been told.")
+            for text in remains:
+                messages.warning(request, text)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))

@@ -18,7 +18,6 @@ from annotator.core.words import plural
 from annotator.forms.questions import SEVERAL, QuestionForm, QuestionsFileForm
 from annotator.hit_types.base import JSON, FieldErrors, Question
 from annotator.hit_types.questions import read_questions
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
@@ -35,7 +34,7 @@ def question(request: HttpRequest, study: Study, which: str, key: str = "") -> H
     if key and place is None:
         raise Http404("no such question")
     start = current[place] if place is not None else _pattern(study, which, current)
-    kind = hit_type_get(study.hit_type)
+    kind = study_hit_type(study)
     form = QuestionForm(request.POST or None, kind=kind, start=start, new=place is None)
     if request.method == "POST" and place is not None and "delete" in request.POST:
         if _store(request, study, which, [vars(one) for one in current if one.key != key], form):
@@ -57,7 +56,7 @@ def question(request: HttpRequest, study: Study, which: str, key: str = "") -> H
 
 
 def _questions(study: Study, which: str) -> tuple[Question, ...]:
-    if which not in FIELDS or hit_type_get(study.hit_type).external:
+    if which not in FIELDS or study_hit_type(study).external:
         raise Http404("no such questions")
     found: tuple[Question, ...] = getattr(study_hit_type(study), which)
     return found
@@ -65,7 +64,7 @@ def _questions(study: Study, which: str) -> tuple[Question, ...]:
 
 def _pattern(study: Study, which: str, current: Sequence[Question]) -> Question:
     """The question whose fields a new one starts with."""
-    kind = hit_type_get(study.hit_type)
+    kind = study_hit_type(study)
     for questions in (current, kind.exam, kind.practice):
         if questions:
             return questions[0]
@@ -75,7 +74,7 @@ def _pattern(study: Study, which: str, current: Sequence[Question]) -> Question:
 def _store(request: HttpRequest, study: Study, which: str, written: list[JSON], form: Any) -> bool:
     """Check and save the whole list. If it has errors, show them at the form and return False."""
     try:
-        read_questions(hit_type_get(study.hit_type), written)
+        read_questions(study_hit_type(study), written)
         study_update(study=study, by=user_of(request), **{FIELDS[which]: written})
     except FieldErrors as error:
         form.add_faults(error.errors)
@@ -96,7 +95,7 @@ def questions_file(request: HttpRequest, study: Study, which: str) -> HttpRespon
         read = form.cleaned_data["file"]
         written = ([vars(one) for one in current] if "add" in request.POST else []) + read
         try:
-            checked = read_questions(hit_type_get(study.hit_type), written)
+            checked = read_questions(study_hit_type(study), written)
             study_update(study=study, by=user_of(request), **{FIELDS[which]: [vars(one) for one in checked]})
         except FieldErrors as error:
             faults = [f"{where}: {text}" if where else text for where, text in error.errors.items()]

@@ -13,9 +13,8 @@ from django.shortcuts import redirect
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, may, render, study_page
 from annotator.core.words import plural
-from annotator.hit_types.base import FieldErrors, Question
+from annotator.hit_types.base import FieldErrors, HitType, Question
 from annotator.hit_types.questions import questions_of_text
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.selectors.exam import exam_figures, exam_people, exam_versions_of, raters_quality, relations
 from annotator.selectors.qualification import requirement_title
@@ -55,14 +54,14 @@ def exam(request: HttpRequest, study: Study) -> HttpResponse:
         pools=_pools(kind.exam) if not kind.external else [], requires=[requirement_title(one) for one in study.requires],
         versions=versions, version=version, people_count=exam_people(exam=version, study=study) if version else 0,
         figures=exam_figures(exam=version, study=study) if version else [], people=people,
-        relations=relations(people), columns=[c for c in hit_type_get(study.hit_type).columns if c.required],
+        relations=relations(people), columns=[c for c in study_hit_type(study).columns if c.required],
     )  # fmt: skip
 
 
 def _save(request: HttpRequest, study: Study, which: str, text: str | None) -> list[str] | None:
     """Store questions (None: restore the type's own). Return the errors, or None if they were stored."""
     try:
-        questions = questions_of_text(hit_type_get(study.hit_type), text) if text is not None else None
+        questions = questions_of_text(study_hit_type(study), text) if text is not None else None
         own = [vars(question) for question in questions] if questions is not None else None
         before = study.snapshot_id
         saved = study_update(study=study, by=user_of(request), **{FIELDS[which]: own})
@@ -86,7 +85,7 @@ def _save(request: HttpRequest, study: Study, which: str, text: str | None) -> l
 def _editor(
     study: Study, which: str, questions: tuple[Question, ...], sent: dict[str, Any]
 ) -> dict[str, Any]:
-    mine = sent.get("which") == which
+    mine, kind = sent.get("which") == which, study_hit_type(study)
     return {
         "which": which,
         "own": bool(getattr(study, FIELDS[which])),
@@ -96,8 +95,14 @@ def _editor(
         "faults": sent["faults"] if mine else [],
         "open": mine,
         "count": len(questions),
-        "questions": questions,
+        "rows": [(one, _shown(kind, one), kind.describe(one.payload, one.gold)) for one in questions],
     }
+
+
+def _shown(kind: HitType, question: Question) -> list[tuple[str, str]]:
+    """The labels and texts of what a question shows."""
+    blocks = kind.question_stage(question.payload, question.gold).blocks
+    return [(block.label, " · ".join([block.text, *block.items]).strip(" ·")) for block in blocks]
 
 
 def _pools(questions: tuple[Question, ...]) -> list[tuple[str, int]]:

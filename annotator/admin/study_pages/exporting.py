@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.accounts.api_tokens import token_works
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
+from annotator.core.downloads import download_send
 from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import ExportForm, TokenForm
@@ -81,7 +82,7 @@ def download(request: HttpRequest, study: Study) -> HttpResponseBase:
 def file(request: HttpRequest, study: Study, export_pk: int) -> HttpResponseBase:
     """Download a finished export; only for the person who requested it."""
     found = study.exports.filter(created_by=request.user, state=Export.State.DONE)  # type: ignore[misc]
-    return export_download(get_object_or_404(found.select_related("study"), pk=export_pk))
+    return download_send(export_download(get_object_or_404(found.select_related("study"), pk=export_pk)))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

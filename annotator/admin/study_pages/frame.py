@@ -15,9 +15,8 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
 from annotator.core.kept_figures import figures_changed, figures_kept, figures_since
-from annotator.hit_types.registry import hit_types
 from annotator.models import Membership, Study
-from annotator.selectors.study import ROLES, study_get_for, study_role
+from annotator.selectors.study import ROLES, known_hit_type, study_get_for, study_role
 from annotator.services.audit import people_viewed
 
 VIEWER, REVIEWER, EDITOR, OWNER = ROLES
@@ -59,6 +58,7 @@ TABS = (
         (
             ("admin:study_raters", "Raters", VIEWER),
             ("admin:study_participants", "All participants", VIEWER),
+            ("admin:study_messages", "Messages", VIEWER),
             ("admin:study_payments", "Payments", VIEWER),
             ("admin:study_data_requests", "Deletion requests", REVIEWER),
         ),
@@ -208,7 +208,7 @@ def render(
         **admin.site.each_context(request),
         "title": title or study.title,
         "study": study,
-        "kind": hit_types().get(study.hit_type),
+        "kind": known_hit_type(study),
         "role": role,
         "can_review": rank >= ROLES.index(REVIEWER),
         "can_edit": rank >= ROLES.index(EDITOR),

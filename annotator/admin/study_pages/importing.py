@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from typing import IO, Any
 
 from django import forms
@@ -14,13 +15,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from annotator.admin.study_pages.frame import EDITOR, render, study_page
+from annotator.core.tables.faults import FaultLog, FileRefused
 from annotator.core.words import plural
 from annotator.forms.importing import JudgmentsForm, MaterialForm, UploadForm
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import FileImport, Study
+from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
 from annotator.services.demo import demo_lines
-from annotator.services.imports.faults import FaultLog, ImportRefused, UnreadableRest
 from annotator.services.imports.file_imports import (
     file_import_request,
     in_background,
@@ -37,20 +38,18 @@ SAMPLE = 5
 
 
 def header_of(file: IO[bytes], name: str) -> tuple[str, ...]:
-    """The columns of a file: its header, or the keys of the first rows (JSON lines). Raises ``ImportRefused``."""
+    """The columns of a file: its header, or the keys of the first rows (JSON lines). Raises ``FileRefused``."""
     log = FaultLog(name)
-    columns: tuple[str, ...] = ()
-    with suppress(UnreadableRest):
-        table = table_open(file, name=name, log=log)
-        if table.columns is not None:
-            return table.columns
-        seen: dict[str, None] = {}
-        for _, (_, values) in zip(range(100), table.rows, strict=False):
-            seen.update(dict.fromkeys(values))
-        columns = tuple(seen)
+    table = table_open(file, name=name, log=log)
+    if table.columns is not None:
+        return table.columns
+    columns: dict[str, None] = {}
+    with suppress(FileRefused):
+        for _, values in islice(table.rows, 100):
+            columns.update(dict.fromkeys(values))
     if not columns:
         log.check()
-    return columns
+    return tuple(columns)
 
 
 class _Import:
@@ -63,7 +62,7 @@ class _Import:
 
     def __init__(self, request: HttpRequest, study: Study):
         self.request, self.study = request, study
-        self.kind = hit_type_get(study.hit_type)
+        self.kind = study_hit_type(study)
 
     def columns_form(self, header: tuple[str, ...], data: Any) -> forms.Form:
         raise NotImplementedError
@@ -110,7 +109,7 @@ class _Import:
     def _look(self, waiting: Parked, file: IO[bytes], data: Any) -> HttpResponse:
         try:
             header = header_of(file, waiting.name)
-        except ImportRefused as error:
+        except FileRefused as error:
             waiting.discard()
             return self.show(upload=UploadForm(), refused=error, name=waiting.name, status=400)
         form = self.columns_form(header, data)
@@ -128,7 +127,7 @@ class _Import:
                     waiting.discard()
                     messages.success(self.request, self.done(result))
                     return redirect("admin:study_live", self.study.pk)
-            except ImportRefused as error:
+            except FileRefused as error:
                 refused = error
         return self.show(
             form=form, ticket=waiting.ticket, name=waiting.name, result=result, refused=refused,

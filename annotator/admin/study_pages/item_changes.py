@@ -12,6 +12,7 @@ from annotator.core.service_errors import errors_add
 from annotator.forms.items import ItemForm
 from annotator.forms.study_pages import ReasonForm
 from annotator.models import Study
+from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
 from annotator.services.items import item_correct, item_delete, item_edit, item_withdraw
 
@@ -21,16 +22,20 @@ def edit(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
     """Edit an item of a draft; correct an item of a launched study as a new version."""
     item = get_object_or_404(study.items, pk=item_pk)
     draft = study.state == Study.State.DRAFT
-    form = ItemForm(request.POST or None, item=item, with_reason=not draft)
+    form = ItemForm(request.POST or None, item=item, kind=study_hit_type(study), with_reason=not draft)
     if request.method == "POST" and form.is_valid():
-        content = {"payload": form.payload(), "gold": form.cleaned_data["gold"]}
+        payload, gold = form.payload(), form.gold()
         try:
             if draft:
-                item_edit(item=item, **content)
+                item_edit(item=item, payload=payload, gold=gold)
                 messages.success(request, f"Item {item.key} saved.")
                 return redirect("admin:study_item", study.pk, item.pk)
             corrected = item_correct(
-                item=item, by=user_of(request), reason=form.cleaned_data["reason"], **content
+                item=item,
+                by=user_of(request),
+                reason=form.cleaned_data["reason"],
+                payload=payload,
+                gold=gold,
             )
             messages.success(
                 request,
@@ -38,7 +43,7 @@ def edit(request: HttpRequest, study: Study, item_pk: int) -> HttpResponse:
             )
             return redirect("admin:study_item", study.pk, corrected.pk)
         except ValidationError as error:
-            errors_add(form, error)
+            form.add_faults(error)
     verb = "Edit" if draft else "Correct"
     return render(
         request, study, "item_edit", tab="items", title=f"{verb} item {item.key}", form=form, item=item, draft=draft,

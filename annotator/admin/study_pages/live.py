@@ -17,10 +17,10 @@ from django.utils.timesince import timesince
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, address_of, may, render, study_page
 from annotator.admin.study_pages.overview import next_of
 from annotator.core.words import listed, plural
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Message, Study
 from annotator.selectors.live import Bin, Live, study_live
 from annotator.selectors.progress import Condition, StudyProgress, study_progress
+from annotator.selectors.study import study_hit_type
 
 #: Kind of message -> its name in the singular and in the plural.
 MESSAGES = {
@@ -83,7 +83,7 @@ def live(request: HttpRequest, study: Study) -> HttpResponse:
         return HttpResponse(_framed(context, part, mark))
     return render(
         request, study, "live", tab="overview", title=study.title, part=_framed(context, part, mark),
-        next=next_of(request, study, progress, editor=may(request, study, EDITOR), external=hit_type_get(study.hit_type).external),
+        next=next_of(request, study, progress, editor=may(request, study, EDITOR), external=study_hit_type(study).external),
         still=still, agreement_url=address_of("evaluation:live_agreement", study.pk), running=study.state == "live",
     )  # fmt: skip
 
@@ -144,10 +144,15 @@ def going_words(study: Study, live: Live) -> str:
     if study.state == Study.State.DRAFT:
         return "The study is a draft."
     if not live.places:
-        return "No tasks are given out here: its judgments are imported."
+        return "This study gives out no tasks; its judgments are imported."
     if live.done == live.places:
         return (
-            f"Complete: all {intcomma(live.places)} places are filled, for {in_currency(live.spent, study)}."
+            f"Complete: all {intcomma(live.places)} places are filled, for {in_currency(live.spent, study)}"
+            + (
+                f", but {plural(live.excluded, 'judgment is', 'judgments are')} excluded."
+                if live.excluded
+                else "."
+            )
         )
     share = f"{100 * live.done // live.places} % is done"
     if study.state in (Study.State.PAUSED, Study.State.CLOSED):
@@ -163,6 +168,10 @@ def going_words(study: Study, live: Live) -> str:
     if end:
         words = f"Yes: {share}, the rest by {timezone.localtime(end):%Y-%m-%d %H:%M} at this pace."
     return words + _lagging(live)
+
+
+def _excluded_words(live: Live) -> str:
+    return f"; {intcomma(live.excluded)} of those done are excluded and not replaced" if live.excluded else ""
 
 
 def _lagging(live: Live) -> str:
@@ -182,7 +191,7 @@ def going_facts(study: Study, live: Live, progress: StudyProgress, rows: str) ->
         Fact(
             "Done",
             f"{intcomma(live.done)} of {intcomma(live.places)}",
-            f"{intcomma(live.held)} in progress",
+            f"{intcomma(live.held)} in progress" + _excluded_words(live),
             rows,
         ),
         Fact("Pace", pace, since if live.pace.per_hour else "after five judgments", rows),
@@ -195,10 +204,18 @@ def going_facts(study: Study, live: Live, progress: StudyProgress, rows: str) ->
         Fact(
             "Participants",
             intcomma(progress.people),
-            others_words(progress) or f"{plural(left, 'place')} left",
+            people_words(progress, left),
             people,
+            alarm=live.halted,
         ),
     )
+
+
+def people_words(progress: StudyProgress, left: int) -> str:
+    """How many people the study takes, and who isn't counted."""
+    needed = f"at least {progress.workload.people:,} are needed" if left else f"{plural(left, 'place')} left"
+    others = others_words(progress)
+    return f"{needed}; {others}" if others else needed
 
 
 def others_words(progress: StudyProgress) -> str:
@@ -243,9 +260,9 @@ def trust_facts(study: Study, live: Live, progress: StudyProgress, rows: str) ->
         Fact(
             "Pay per hour",
             in_currency(per_hour, study) if per_hour else "not known yet",
-            f"at the median time; the floor is {in_currency(floor, study)}"
+            f"{pay_basis_words(progress)}; the minimum is {in_currency(floor, study)}"
             if floor
-            else "at the median time",
+            else pay_basis_words(progress),
             raters,
             alarm=per_hour is not None and per_hour < floor,
         ),
@@ -257,6 +274,13 @@ def trust_facts(study: Study, live: Live, progress: StudyProgress, rows: str) ->
         ),
         Fact("Late", intcomma(live.late), "kept and paid, but not counted", f"{rows}?standing=surplus"),
     )
+
+
+def pay_basis_words(progress: StudyProgress) -> str:
+    """What the pay per hour of the live page counts."""
+    work = progress.workload
+    tasks = plural(work.tasks_each, "task")
+    return f"for {tasks} at the median time, with {work.preparation.minutes} min before the first"
 
 
 def bars(times: tuple[Bin, ...], rows: str) -> tuple[Bar, ...]:
@@ -298,17 +322,21 @@ def needs_words(live: Live) -> str:
             parts.append(f"{n} {MESSAGES[kind][n > 1]}")
     if n := len(live.flagged):
         parts.append(f"{plural(n, 'rater')} to check")
+    if live.halted:
+        n = live.out_of_reach.places
+        parts.append(
+            f"{plural(n, 'free place')} that nobody who has joined may take: invite at least"
+            f" {plural(live.out_of_reach.people, 'more person', 'more people')}"
+        )
     return f"{listed(parts)}." if parts else "Nothing needs your attention."
 
 
 def needs_facts(study: Study, live: Live, progress: StudyProgress) -> tuple[Fact, ...]:
-    messages = (
-        reverse("admin:annotator_message_changelist") + f"?study__id__exact={study.pk}&settled_at__isempty=1"
-    )
+    messages = reverse("admin:study_messages", args=[study.pk])
     return (
         *(
             Fact(Message.Kind(kind).label.capitalize(), intcomma(live.open.get(kind, 0)), "not settled",
-                 f"{messages}&kind__exact={kind}")
+                 f"{messages}?kind={kind}")
             for kind in (Message.Kind.QUESTION, Message.Kind.FLAG, Message.Kind.DELETION)
         ),
         Fact("Raters to check", intcomma(len(live.flagged)), "", reverse("admin:study_raters", args=[study.pk])),

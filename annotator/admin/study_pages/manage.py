@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from annotator.admin.study_pages.frame import OWNER, VIEWER, render, study_page
 from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add, save_checked
-from annotator.core.words import plural
+from annotator.core.words import listed, plural
 from annotator.forms.study_pages import DeleteForm, DuplicateForm
 from annotator.models import Study
 from annotator.selectors.owed import balances_of, totals_of
@@ -22,6 +22,7 @@ from annotator.selectors.versions import version_diff, versions_of
 from annotator.services.study_copy import slug_free, study_duplicate
 from annotator.services.study_removal import (
     KEPT_DAYS,
+    open_matters,
     study_archive,
     study_delete,
     study_restore,
@@ -34,6 +35,7 @@ def manage(request: HttpRequest, study: Study) -> HttpResponse:
     """Actions on the whole study."""
     return render(
         request, study, "manage", tab="settings", title=f"Duplicate, archive or delete {study.title}", days=KEPT_DAYS,
+        waiting=listed([] if study.archived_at else open_matters(study)),
     )  # fmt: skip
 
 
@@ -66,7 +68,7 @@ def archive(request: HttpRequest, study: Study) -> HttpResponse:
             study_unarchive(study=study)
             messages.success(request, "The study is on your list again.")
         else:
-            study_archive(study=study)
+            study_archive(study=study, anyway="anyway" in request.POST)
             messages.success(
                 request, "The study is archived. You can find it under “Archived studies” on the home page."
             )

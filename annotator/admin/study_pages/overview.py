@@ -11,9 +11,13 @@ from django.urls import reverse
 from annotator.admin.study_pages.actions import Action, actions_for
 from annotator.core.words import listed, money, plural
 from annotator.models import Study
+from annotator.recruitment.registry import panel_get
 from annotator.selectors.progress import StudyProgress
 from annotator.selectors.rehearsal import RehearsalProgress, rehearsal_progress
-from annotator.services.study import exam_faults, launch_faults, launch_warnings, pay_per_hour_planned
+from annotator.selectors.workload import people_needed_words
+from annotator.services.study import exam_faults, launch_faults, launch_warnings, pay_minutes_words
+from annotator.services.study_check import panel_study_fault
+from annotator.services.study_templates import CONSENT
 
 State = Literal["done", "missing", "optional", "blocked"]
 MARKS = {"done": "Done", "missing": "To do", "optional": "Optional", "blocked": "Later"}
@@ -63,9 +67,9 @@ def next_of(
         ),
         "live": (
             "Live",
-            "Annotators can join with this link:" if study.join_open else "New participants can't join.",
+            _joining_words(study),
         ),
-        "paused": ("Paused", "No new tasks are given out. Resume the study, or close it for good."),
+        "paused": ("Paused", "No new tasks are given out. Resume the study, or close it."),
         "closed": ("Closed", "The study has ended. Reports and exports are still available."),
     }[study.state]
     if external:
@@ -75,8 +79,32 @@ def next_of(
         )
     return Next(
         heading, says, steps, tuple(actions_for(study)) if editor and not external else (),
-        join_url if study.state == Study.State.LIVE and study.join_open else "", rehearsal,
+        join_url if study.state == Study.State.LIVE and study.join_open and not study.panel else "", rehearsal,
     )  # fmt: skip
+
+
+def _joining_words(study: Study) -> str:
+    """How people join a live study."""
+    if not study.join_open:
+        return "New participants can't join."
+    if panel := panel_get(study.panel):
+        return f"Participants join from {panel.title}. Its link and codes are under Settings > Recruitment; the link alone is refused."
+    return "Annotators can join with this link:"
+
+
+def _recruitment_step(study: Study) -> tuple[SetupStep, ...]:
+    """What is still to be done at the study's panel, if it has one."""
+    panel = panel_get(study.panel)
+    if panel is None:
+        return ()
+    fault = panel_study_fault(study)
+    says = (
+        f"Create the study on {panel.title} with the link on that page, then enter its id here."
+        if fault
+        else f"Participants come from {panel.title}."
+    )
+    address = reverse("admin:study_recruitment", args=[study.pk])
+    return (SetupStep("Recruitment", "missing" if fault else "done", says, address, "Link and codes"),)
 
 
 def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgress) -> tuple[SetupStep, ...]:
@@ -84,7 +112,7 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
     settings = reverse("admin:annotator_study_change", args=[study.pk])
     exam = exam_faults(study)
     faults = launch_faults(study)
-    texts = [name for name, text in (("a summary", study.summary), ("a contact", study.contact), ("a consent text", study.consent_text)) if not text]  # fmt: skip
+    texts = _texts_missing(study)
     return (
         SetupStep(
             "Material", "done" if progress.items else "missing",
@@ -93,7 +121,7 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
         ),
         SetupStep(
             "Texts", "optional" if texts else "done",
-            f"The invitation has {listed(['no ' + one.partition(' ')[2] for one in texts])}." if texts else "Invitation and consent are written.",
+            texts or "Invitation and consent are written.",
             settings + "#what-annotators-read", "Write the texts",
         ),
         SetupStep(
@@ -105,7 +133,8 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
             "Exam", "missing" if exam else "done",
             exam[0] if exam else _exam_words(study), reverse("admin:study_exam", args=[study.pk]), "Exam and practice",
         ),
-        SetupStep("Pay", _pay_state(study), _pay_words(study, progress), settings + "#pay", "Set the pay"),
+        SetupStep("Pay", _pay_state(study, progress), _pay_words(study, progress), settings + "#pay", "Set the pay"),
+        *_recruitment_step(study),
         SetupStep(
             "Rehearsal", "done" if rehearsal.done else "optional" if progress.items else "blocked",
             f"{plural(rehearsal.done, 'rehearsal judgment')}. Clear the rehearsal when you no longer need it."
@@ -114,10 +143,20 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
         ),
         SetupStep(
             "Launch", "blocked" if faults else "missing",
-            " ".join(faults or launch_warnings(study)) or "Everything is ready.",
+            " ".join(faults or [*(launch_warnings(study) or ["Everything is ready."]), people_needed_words(study, progress.workload)]).strip(),
             "" if faults else reverse("admin:annotator_study_do", args=[study.pk, "launch"]), "Launch",
         ),
     )  # fmt: skip
+
+
+def _texts_missing(study: Study) -> str:
+    """What the invitation and the consent lack, in words; empty if they are written."""
+    texts = {"summary": study.summary, "contact": study.contact, "consent text": study.consent_text}
+    missing = [f"no {name}" for name, text in texts.items() if not text]
+    words = [f"The invitation has {listed(missing)}."] if missing else []
+    if study.consent_text == CONSENT:
+        words.append("The consent text is the template's: check that it says what your study does.")
+    return " ".join(words)
 
 
 def _exam_words(study: Study) -> str:
@@ -126,8 +165,8 @@ def _exam_words(study: Study) -> str:
     return f"{plural(study.exam_questions, 'question')}, {study.pass_mark} correct to pass."
 
 
-def _pay_state(study: Study) -> State:
-    if pay_per_hour_planned(study) < float(study.pay_floor_per_hour):
+def _pay_state(study: Study, progress: StudyProgress) -> State:
+    if progress.workload.per_hour < float(study.pay_floor_per_hour):
         return "missing"
     return "done" if study.pay_per_item else "optional"
 
@@ -135,8 +174,12 @@ def _pay_state(study: Study) -> State:
 def _pay_words(study: Study, progress: StudyProgress) -> str:
     if not study.pay_per_item:
         return "Tasks are not paid."
-    whole = progress.items * study.redundancy * study.pay_per_item
-    words = f"{money(study.pay_per_item)} {study.currency} an item, {pay_per_hour_planned(study):.2f} {study.currency} an hour"
-    if pay_per_hour_planned(study) < float(study.pay_floor_per_hour):
-        return f"{words}: below your minimum of {study.pay_floor_per_hour} {study.currency}."
-    return f"{words}, {whole:,.2f} {study.currency} in all."
+    work = progress.workload
+    words = f"{money(study.pay_per_item)} {study.currency} an item"
+    if work.tasks_each:
+        words += f". One person can earn {work.earns:,.2f} {study.currency} in {pay_minutes_words(work)}"
+    words += f": {work.per_hour:.2f} {study.currency} an hour"
+    if work.per_hour < float(study.pay_floor_per_hour):
+        return f"{words}, below your minimum of {study.pay_floor_per_hour} {study.currency}."
+    whole = work.places * study.pay_per_item + work.people * work.exam_pay
+    return f"{words}, {whole:,.2f} {study.currency} in all{' with exams for as few people as possible' if work.exam_pay else ''}."

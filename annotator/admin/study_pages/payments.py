@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
@@ -15,14 +16,16 @@ from annotator.core.service_errors import errors_add
 from annotator.core.words import plural
 from annotator.forms.study_pages import BonusForm
 from annotator.models import LedgerEntry, Rater, Study
-from annotator.selectors.owed import balances_of, totals_of
+from annotator.recruitment.registry import panel_get
+from annotator.selectors.owed import acceptances_of, balances_of, excluded_raters, totals_of
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
 from annotator.services.payment import (
     bonus_give,
     owed_export,
+    panel_payments_export,
     payments_record,
-    prolific_bonus_export,
+    payments_undo,
     work_accept,
 )
 
@@ -33,31 +36,79 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "POST":
         study_get_for(user=request.user, pk=study.pk, role=REVIEWER)
         try:
-            if "accept" in request.POST:
-                accepted = work_accept(study=study, by=user_of(request), raters=_chosen(request))
-                messages.success(request, f"{plural(accepted, 'judgment')} accepted.")
-            elif "accept_all" in request.POST:
-                accepted = work_accept(study=study, by=user_of(request))
-                messages.success(request, f"{plural(accepted, 'judgment')} accepted.")
-            elif "paid" in request.POST:
-                entries = payments_record(
-                    study=study, by=user_of(request), reference=request.POST.get("reference", ""),
-                    amounts=_amounts(request),
-                )  # fmt: skip
-                whole = sum((entry.amount for entry in entries), Decimal(0))
-                messages.success(
-                    request,
-                    f"Recorded {whole:,.2f} {study.currency} as paid to {plural(len(entries), 'participant')}.",
-                )
+            if asked := _asked(request, study):
+                return asked
+            _carry_out(request, study)
         except ValidationError as error:
             messages.error(request, " ".join(error.messages))
         return redirect("admin:study_payments", study.pk)
     balances = balances_of(study)
+    excluded = excluded_raters(study)
     recent = study.ledger.select_related("rater", "created_by").order_by("-id")[:100]
     return render(
         request, study, "payments", tab="participants", title=f"Payments of {study.title}", balances=balances,
-        totals=totals_of(balances), entries=recent, payment=LedgerEntry.Kind.PAYMENT,
+        totals=totals_of(balances), entries=recent, excluded=excluded,
+        acceptances=acceptances_of(study), batches=_batches(recent), payment=LedgerEntry.Kind.PAYMENT, panel=panel_get(study.panel),
     )  # fmt: skip
+
+
+def _batches(entries: Iterable[LedgerEntry]) -> list[str]:
+    """The references of the payments among these entries, in their order."""
+    return list(dict.fromkeys(one.reference for one in entries if one.kind == LedgerEntry.Kind.PAYMENT))
+
+
+def _asked(request: HttpRequest, study: Study) -> HttpResponse | None:
+    """The page that says what is about to be accepted or recorded, until it is confirmed; None if nothing is to be asked."""
+    action = next((name for name in ("accept", "accept_all", "paid", "paid_all") if name in request.POST), "")
+    if not action or "sure" in request.POST:
+        return None
+    chosen = set(_chosen(request))
+    balances = [one for one in balances_of(study) if action.endswith("_all") or one.rater in chosen]
+    excluded = excluded_raters(study)
+    paying = action.startswith("paid")
+    if paying:
+        shown = [one for one in balances if one.payable > 0]
+        left_out = []
+    else:
+        waiting = [one for one in balances if one.unreviewed]
+        shown = [one for one in waiting if one.rater not in excluded]
+        left_out = [one for one in waiting if one.rater in excluded]
+    if not shown and not left_out:
+        raise ValidationError(
+            "Nobody of those selected is owed anything." if paying else "There is nothing to accept."
+        )
+    return render(
+        request, study, "payments_confirm", tab="participants", title=f"Payments of {study.title}", paying=paying,
+        shown=shown, left_out=left_out, excluded=excluded, totals=totals_of(shown), left_totals=totals_of(left_out),
+        waiting=sum(one.unreviewed for one in shown), reference=request.POST.get("reference", ""),
+    )  # fmt: skip
+
+
+def _carry_out(request: HttpRequest, study: Study) -> None:
+    """Do what was confirmed, or undo what was recorded, and say so."""
+    if "accept" in request.POST:
+        accepted = work_accept(
+            study=study, by=user_of(request), raters=_chosen(request), excluded="excluded" in request.POST
+        )
+        messages.success(request, f"{plural(accepted, 'judgment')} accepted.")
+    elif "paid" in request.POST:
+        entries = payments_record(
+            study=study,
+            by=user_of(request),
+            reference=request.POST.get("reference", ""),
+            amounts=_amounts(request),
+        )
+        whole = sum((entry.amount for entry in entries), Decimal(0))
+        messages.success(
+            request,
+            f"Recorded {whole:,.2f} {study.currency} as paid to {plural(len(entries), 'participant')}."
+            " If that was a mistake, undo it in the ledger below.",
+        )
+    elif "undo" in request.POST:
+        undone = payments_undo(study=study, by=user_of(request), reference=request.POST["undo"])
+        messages.success(
+            request, f"The record of {plural(undone, 'payment')} was undone. They are owed again."
+        )
 
 
 def _chosen(request: HttpRequest) -> list[int]:
@@ -81,17 +132,22 @@ def _amounts(request: HttpRequest) -> dict[int, Decimal]:
 def owed(request: HttpRequest, study: Study) -> HttpResponse:
     """Download what each participant is owed."""
     text = owed_export(study=study, by=user_of(request), balances=balances_of(study))
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{study.slug}-owed.csv"'
-    return response
+    return _csv(text, f"{study.slug}-owed.csv")
 
 
 @study_page(VIEWER)
-def prolific_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
-    """Download what is owed to participants from Prolific, for bulk bonus payments there."""
-    text = prolific_bonus_export(study=study, by=user_of(request), balances=balances_of(study))
+def panel_payments(request: HttpRequest, study: Study) -> HttpResponse:
+    """Download what is owed to participants from the study's panel, for payments in bulk there."""
+    panel = panel_get(study.panel)
+    if panel is None or not panel.payments_label:
+        raise Http404("this study's panel takes no file of payments")
+    text = panel_payments_export(study=study, by=user_of(request), panel=panel, balances=balances_of(study))
+    return _csv(text, f"{study.slug}-{panel.name}-bonuses.csv")
+
+
+def _csv(text: str, name: str) -> HttpResponse:
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{study.slug}-prolific-bonuses.csv"'
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
 

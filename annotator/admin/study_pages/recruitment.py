@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -11,8 +13,9 @@ from django.urls import reverse
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, render, study_page
 from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import WebhookSecretForm
-from annotator.models import Study
-from annotator.recruitment.prolific import PARAMETERS
+from annotator.models import PanelLinks, Study
+from annotator.recruitment.panel import SCREENED_OUT
+from annotator.recruitment.registry import panel_get
 from annotator.selectors.panel import panel_summary, recent_events
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
@@ -22,7 +25,8 @@ from annotator.services.panel_events import panel_secret_set
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"), people="recruitment")
 def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     """The link for the panel, its webhooks and their secret, and the state of studies and submissions there."""
-    form = WebhookSecretForm(request.POST or None)
+    panel = panel_get(study.panel)
+    form = WebhookSecretForm(request.POST or None, hint=panel.hints.get("secret", "") if panel else "")
     if request.method == "POST":
         study_get_for(user=request.user, pk=study.pk, role=EDITOR)
         if form.is_valid():
@@ -37,9 +41,19 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
                 )
                 return redirect("admin:study_recruitment", study.pk)
     link = request.build_absolute_uri(reverse("annotator:invitation", args=[study.join_token]))
-    webhooks = request.build_absolute_uri(reverse("annotator:prolific_webhook", args=[study.join_token]))
+    context: dict[str, Any] = {"panel": panel, "link": link}
+    if panel is not None:
+        codes = [
+            (code, getattr(study, code.field), code.missing.format(panel=panel.title)) for code in panel.codes
+        ]
+        webhooks = reverse("annotator:panel_webhook", args=[panel.name, study.join_token])
+        context |= {
+            "link": panel.link(link),
+            "link_words": panel.link_words(study.panel_links == PanelLinks.SIGNED),
+            "codes": [code for code in codes if study.exam_required or code[0] != SCREENED_OUT],
+            "webhooks": request.build_absolute_uri(webhooks),
+        }
     return render(
         request, study, "recruitment", tab="settings", title=f"Recruitment of {study.title}", form=form,
-        link=f"{link}?{PARAMETERS}" if study.panel else link, webhooks=webhooks, summary=panel_summary(study),
-        events=recent_events(study), status=400 if form.errors else 200,
+        summary=panel_summary(study), events=recent_events(study), status=400 if form.errors else 200, **context,
     )  # fmt: skip

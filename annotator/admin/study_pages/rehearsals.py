@@ -15,6 +15,7 @@ from annotator.models import Study
 from annotator.selectors.rehearsal import rehearsal_progress
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
+from annotator.selectors.workload import people_needed_words, study_workload
 from annotator.services.rehearsal.places import rehearsal_clear, rehearsal_faults
 from annotator.services.rehearsal.run import rehearsal_request, rehearsal_stop
 
@@ -31,7 +32,7 @@ def rehearsal(request: HttpRequest, study: Study) -> HttpResponse:
     progress = rehearsal_progress(study)
     return render(
         request, study, "rehearsal", tab="overview", title=f"Rehearsal of {study.title}", form=form, progress=progress,
-        faults=rehearsal_faults(study), reports_url=address_of("evaluation:reports", study.pk),
+        faults=rehearsal_faults(study), needed=people_needed_words(study, study_workload(study)), reports_url=address_of("evaluation:reports", study.pk),
         status=400 if form.errors else 200,
     )  # fmt: skip
 

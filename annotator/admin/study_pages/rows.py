@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
@@ -19,10 +18,17 @@ from annotator.core.words import plural
 from annotator.forms.study_pages import ReasonForm
 from annotator.hit_types.base import HitType
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
-from annotator.selectors.judgment import FILTERS, ExclusionReasons, UnknownFilter, judgments_filter
+from annotator.selectors.judgment import (
+    FILTERS,
+    REHEARSAL_LEFT_OUT,
+    ExclusionReasons,
+    UnknownFilter,
+    judgments_filter,
+)
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_rows import items_of
-from annotator.services.exclusion import exclusion_lift, exclusion_make
+from annotator.selectors.user import user_of
+from annotator.services.exclusion import exclusion_lift, exclusion_make, judgments_exclude
 
 PAGE = 50
 CHOICES = {
@@ -31,13 +37,13 @@ CHOICES = {
     "standing": Judgment.Standing.choices,
     "role": Item.Role.choices,
     "excluded": [("yes", "excluded"), ("no", "not excluded")],
-    "rehearsal": [("yes", "rehearsal"), ("no", "not rehearsal")],
+    "rehearsal": [("no", "left out"), ("yes", "only rehearsal"), ("both", "included")],
 }
 #: Filter -> its label, where its name in the address doesn't say enough.
 LABELS = {
     "standing": "counted or surplus",
-    "seconds_from": "at least so many seconds",
-    "seconds_below": "under so many seconds",
+    "seconds_from": "at least (seconds)",
+    "seconds_below": "less than (seconds)",
 }
 
 
@@ -92,6 +98,11 @@ def judgment_rows(kind: HitType, reasons: ExclusionReasons, judgments: Any) -> l
     ]
 
 
+def _hidden_rehearsal(study: Study, chosen: dict[str, str]) -> int:
+    """How many of a rehearsal's judgments a list without any filter leaves out."""
+    return 0 if chosen else study.judgments.exclude(REHEARSAL_LEFT_OUT).count()
+
+
 @study_page(VIEWER, people="judgments")
 def judgments(request: HttpRequest, study: Study) -> HttpResponse:
     """List judgments with the filters of the query string; an unknown filter is an error."""
@@ -119,7 +130,7 @@ def judgments(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "judgments", tab="judgments", title=f"Judgments of {study.title}", rows=rows,
         filters=filters, chosen=chosen, following=following, errors=errors, status=400 if errors else 200,
-        export_query=urlencode(chosen),
+        export_query=urlencode(chosen), rehearsed=_hidden_rehearsal(study, chosen),
     )  # fmt: skip
 
 
@@ -195,13 +206,8 @@ def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
         raise Http404("no such judgments")
     form = ReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        done = 0
-        for one in chosen:
-            with suppress(ValidationError):  # already excluded
-                exclusion_make(
-                    study=study, by=request.user, reason=form.cleaned_data["reason"], judgment=one  # type: ignore[arg-type]
-                )  # fmt: skip
-                done += 1
+        reason = form.cleaned_data["reason"]
+        done = len(judgments_exclude(study=study, by=user_of(request), reason=reason, judgments=chosen))
         messages.success(
             request,
             f"{plural(done, 'judgment')} excluded; {len(chosen) - done:,} {'was' if len(chosen) - done == 1 else 'were'} already excluded.",

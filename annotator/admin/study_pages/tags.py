@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms, template
+from django.utils.safestring import mark_safe
 
 from annotator.admin.study_pages.frame import role_of, tabs_of
-from annotator.hit_types.registry import hit_types
 from annotator.models import Study
+from annotator.selectors.study import known_hit_type
 
 register = template.Library()
 
@@ -19,8 +20,15 @@ def study_tabs(context: dict[str, Any], study: Study, tab: str) -> dict[str, Any
     request = context.get("request")
     role = role_of(request, study) if request is not None else None
     tabs, pages = tabs_of(study, tab=tab, role=role) if role else ([], [])
-    kind = hit_types().get(study.hit_type)
+    kind = known_hit_type(study)
     return {"tabs": tabs, "pages": pages, "study": study, "kind": kind, "role": role}
+
+
+@register.filter
+def icons_hidden(html: str) -> str:
+    """Rendered HTML whose icons are hidden from screen readers: an icon is its name in letters, such as "list_alt"."""
+    icon = '<span class="material-symbols-outlined'
+    return mark_safe(html.replace(icon, icon.replace("<span", '<span aria-hidden="true"')))  # noqa: S308 - was safe before
 
 
 @register.filter

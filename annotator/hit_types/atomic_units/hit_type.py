@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
 
 from annotator.hit_types.atomic_units import schema, scoring
 from annotator.hit_types.base import (
     JSON,
     YES_NO_LABELS,
-    Column,
     Defaults,
     Grade,
     HitType,
-    ItemDraft,
     ItemSource,
     Labels,
+    Material,
     Question,
     Rating,
+    Row,
     Stage,
     Unparsable,
     Variable,
@@ -41,13 +40,13 @@ class AtomicUnits(HitType):
     title = "Atomic units of explanations"
     task_title = _("Check a list of points")
     source = "Limpijankit et al. 2025, Appendix A"
-    variables: ClassVar[tuple[Variable, ...]] = (
+    variables = (
         Variable("parsed", "The unit is parsed correctly", labels=("yes", "no")),
         Variable("in_input", "The unit is in the input", labels=("yes", "no")),
         Variable("in_output", "The unit is in the output", labels=("yes", "no")),
         Variable("complete", "No unit is missing", labels=("yes", "no")),
     )
-    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    columns = schema.COLUMNS
     defaults = Defaults(
         redundancy=3,
         exam_questions=8,
@@ -55,13 +54,12 @@ class AtomicUnits(HitType):
         minutes_per_item=3.0,
         min_seconds=10.0,
         follow_ups=3,
-        one_condition_per_instance=True,
     )
     headline = "in_output"
-    measures = frozenset({"unit_presence"})
     ratings_need_item = False
+    measures = frozenset({"unit_presence"})
     most_stages = 4
-    variants: ClassVar[tuple[str, ...]] = schema.DOMAINS
+    variants = schema.DOMAINS
     variant_field = "domain"
     part_field = "ask"
     rule_field = "matching"
@@ -69,44 +67,40 @@ class AtomicUnits(HitType):
 
     def make_row(self, source: ItemSource) -> JSON | None:
         """The import row of an item; see ``columns``."""
-        explanation, follow_up = source.explained, source.followed
+        explanation = source.explained
         if not explanation.units:
             return None
         texts = {
             role: [text for own, text in explanation.units if own == role] for role, _ in explanation.units
         }
-        parts: JSON = (
-            {"domain": "news", "units": texts["both"]}
-            if "both" in texts
-            else {
+        parts: JSON = {"domain": "news", "units": texts.get("both")}
+        if "both" not in texts:
+            parts = {
                 "domain": "medical",
                 "details": texts.get("input", []),
                 "suggestions": texts.get("output", []),
             }
-        )
-        return (
-            source.system_columns()
-            | parts
-            | {
-                "key": source.pair_key(),
-                "explanation": explanation.text,
-                "input": follow_up.text,
-                "output": source.output,
-                "original": source.instance.input,
-                "generator": follow_up.generator,
-                # Parsing is judged once for each explanation (Appendix A), not again with each counterfactual.
-                "ask": list(schema.PARTS) if source.first else ["input", "output"],
-                "matching": source.choices.get("matching", ""),
-            }
-        )
+        return {
+            **source.system_columns(),
+            **parts,
+            "key": source.pair_key(),
+            "explanation": explanation.text,
+            "input": source.followed.text,
+            "output": source.output,
+            "original": source.instance.input,
+            "generator": source.followed.generator,
+            # Parsing is judged once for each explanation (Appendix A), not again with each counterfactual.
+            "ask": list(schema.PARTS) if source.first else ["input", "output"],
+            "matching": source.choices.get("matching", ""),
+        }
 
-    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row: ``domain``, ``explanation``, its units, ``input``, ``output``; see ``columns``."""
-        return self.draft(*schema.parse_row(row))
+    def read_item(self, row: Row) -> tuple[JSON, Material]:
+        """Domain, explanation, its units, input and output; see ``columns``."""
+        return schema.read_item(row)
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """Three stages for news, four for medical; fewer if the item asks for some parts only."""
-        return schema.stages_of(payload)
+        return tuple(schema.stage_of(payload, check) for check in schema.plan_of(payload))
 
     def units(self, payload: JSON) -> tuple[str, ...]:
         """The units' numbers; for medical items also the two lists, which are judged for completeness."""
@@ -153,7 +147,8 @@ class AtomicUnits(HitType):
 
     def grade(self, response: JSON, gold: JSON) -> Grade:
         """Every judgment that gold names; free text is not graded."""
-        return scoring.grade(response, gold)
+        graded = {name: value for name, value in gold.items() if not name.endswith("missing")}
+        return super().grade(response, graded)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
         """One rating for each unit and part, and for the completeness of each list."""
@@ -175,39 +170,38 @@ class AtomicUnits(HitType):
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """``ANSWER: 1=YES; 2=NO``, after ``MISSING: ...`` if a list is checked, as a response of that stage."""
-        numbers = [str(number) for number, _ in schema.numbered(payload, schema.plan_of(payload)[stage][2])]
-        return self._read(text, payload, stage, numbers)
+        check = schema.plan_of(payload)[stage]
+        return self._read(text, check, [str(number) for number, _ in schema.numbered(payload, check.role)])
 
     def demonstrated(
         self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None
     ) -> JSON | None:
         """The demonstration's own points, with null for what is missing if nothing is."""
-        response = self._read(text, payload, stage, answered_numbers(text))
-        _, part, _, _, what = schema.plan_of(payload)[stage]
-        return dict.fromkeys(schema.whole_names(what)) | response if part == "parse" else response
+        check = schema.plan_of(payload)[stage]
+        response = self._read(text, check, answered_numbers(text))
+        return dict.fromkeys(check.list_fields) | response if check.part == "parse" else response
 
-    def _read(self, text: str, payload: JSON, stage: int, numbers: list[str]) -> JSON:
-        _, part, _, _, what = schema.plan_of(payload)[stage]
+    def _read(self, text: str, check: schema.Check, numbers: list[str]) -> JSON:
         answers = read_answers(text, numbers, REPLIES, language=self.language)
-        response: JSON = {f"{schema.FIELD_OF[part]}_{n}": answers[n] for n in numbers}
-        if part == "parse":
-            said = read_line(text, "MISSING")
-            if not said:
+        response: JSON = {f"{check.field}_{n}": answers[n] for n in numbers}
+        if check.part == "parse":
+            named = read_line(text, "MISSING")
+            if not named:
                 raise Unparsable("the reply has no line that begins with MISSING:")
-            complete, missing = schema.whole_names(what)
-            nothing = said.strip(" .\"'").lower() in NOTHING
-            response |= {complete: "yes"} if nothing else {complete: "no", missing: said}
+            complete, missing = check.list_fields
+            nothing = named.strip(" .\"'").lower() in NOTHING
+            response |= {complete: "yes"} if nothing else {complete: "no", missing: named}
         return response
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
     ) -> str:
         """The last lines of a reply that means this response."""
-        _, part, role, _, what = schema.plan_of(payload)[stage]
-        numbers = [str(number) for number, _ in schema.numbered(payload, role)]
-        answer = write_answers({n: response[f"{schema.FIELD_OF[part]}_{n}"] for n in numbers})
-        if part != "parse":
+        check = schema.plan_of(payload)[stage]
+        numbers = [str(number) for number, _ in schema.numbered(payload, check.role)]
+        answer = write_answers({n: response[f"{check.field}_{n}"] for n in numbers})
+        if check.part != "parse":
             return answer
-        complete, missing = schema.whole_names(what)
-        said = "nothing" if response[complete] == "yes" else " ".join(response[missing].split())
-        return f"MISSING: {said}\n{answer}"
+        complete, missing = check.list_fields
+        named = "nothing" if response[complete] == "yes" else " ".join(response[missing].split())
+        return f"MISSING: {named}\n{answer}"

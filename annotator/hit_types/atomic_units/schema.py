@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from annotator.hit_types.base import (
     ITEM_COLUMNS,
@@ -15,6 +15,7 @@ from annotator.hit_types.base import (
     Material,
     Option,
     Row,
+    Shown,
     Stage,
     format_of,
     is_blank,
@@ -37,50 +38,116 @@ NAMES: Mapping[str, tuple[str, str]] = {
     "news": (_("Article"), _("The robot's summary")),
     "medical": (_("The patient's question"), _("The robot's advice")),
 }
-#: Domain -> its stages in order: (name, part, role of the units, title, what the units are).
-PLAN: Mapping[str, tuple[tuple[str, str, str, str, str], ...]] = {
+
+
+@dataclass(frozen=True)
+class Check:
+    """One stage: the units of one ``role`` are compared with the explanation (``parse``), the input or the output."""
+
+    name: str
+    part: str
+    role: str
+    #: What the units are: points, details or suggestions.
+    units: str
+    title: str
+    lead: str
+    label: str
+
+    @property
+    def field(self) -> str:
+        """The beginning of the names of its fields."""
+        return "parsed" if self.part == "parse" else self.part
+
+    @property
+    def list_fields(self) -> tuple[str, str]:
+        """The fields for a list as a whole: whether it is complete, and what is missing."""
+        prefix = "" if self.units == "points" else f"{self.units}_"
+        return f"{prefix}complete", f"{prefix}missing"
+
+
+#: Domain -> its stages in order.
+PLAN: Mapping[str, tuple[Check, ...]] = {
     "news": (
-        ("news_parse", "parse", "both", _("Check the list of points"), "points"),
-        ("news_input", "input", "both", _("Look for the points in the article"), "points"),
-        ("news_output", "output", "both", _("Look for the points in the summary"), "points"),
+        Check(
+            "news_parse",
+            "parse",
+            "both",
+            "points",
+            _("Check the list of points"),
+            _(
+                "The list was made from the explanation. Choose No if the explanation does not make the point, or says"
+                " something different."
+            ),
+            _("Does the explanation say this?"),
+        ),
+        Check(
+            "news_input",
+            "input",
+            "both",
+            "points",
+            _("Look for the points in the article"),
+            _(
+                "A point is found if the article contains something of that kind. The wording does not matter. {rule}"
+            ),
+            _("Is it found in the article?"),
+        ),
+        Check(
+            "news_output",
+            "output",
+            "both",
+            "points",
+            _("Look for the points in the summary"),
+            _(
+                "A point is found if the summary contains something of that kind. The wording does not matter. {rule}"
+            ),
+            _("Is it found in the summary?"),
+        ),
     ),
     "medical": (
-        ("medical_details", "parse", "input", _("Check the patient's details"), "details"),
-        ("medical_input", "input", "input", _("Look for the details in the question"), "details"),
-        ("medical_suggestions", "parse", "output", _("Check the suggestions"), "suggestions"),
-        ("medical_output", "output", "output", _("Look for the suggestions in the advice"), "suggestions"),
+        Check(
+            "medical_details",
+            "parse",
+            "input",
+            "details",
+            _("Check the patient's details"),
+            _(
+                "The list should contain what the explanation says about the patient: symptoms, history, age and so on."
+                " Choose No if the explanation does not make the point, says it differently, or if it is not a detail of the"
+                " patient."
+            ),
+            _("Does the explanation say this about the patient?"),
+        ),
+        Check(
+            "medical_input",
+            "input",
+            "input",
+            "details",
+            _("Look for the details in the question"),
+            _("A detail is found if the question says it in any words, or implies it. {rule}"),
+            _("Is it found in the question?"),
+        ),
+        Check(
+            "medical_suggestions",
+            "parse",
+            "output",
+            "suggestions",
+            _("Check the suggestions"),
+            _(
+                "The list should contain what the explanation suggests doing. Choose No if the explanation does not make the"
+                " point, says it differently, or if it is not a suggestion."
+            ),
+            _("Does the explanation suggest this?"),
+        ),
+        Check(
+            "medical_output",
+            "output",
+            "output",
+            "suggestions",
+            _("Look for the suggestions in the advice"),
+            _("A suggestion is found if the advice says it in any words. {rule}"),
+            _("Is it found in the advice?"),
+        ),
     ),
-}
-LEADS: Mapping[str, str] = {
-    "news_parse": _(
-        "The list was made from the explanation. Choose No if the explanation does not say the point, or says something"
-        " different."
-    ),
-    "news_input": _(
-        "A point is found if the article contains something of that kind. The wording does not matter. {rule}"
-    ),
-    "news_output": _(
-        "A point is found if the summary contains something of that kind. The wording does not matter. {rule}"
-    ),
-    "medical_details": _(
-        "The list should contain what the explanation says about the patient: symptoms, history, age and so on. Choose"
-        " No if the explanation does not say the point, says it differently, or if it is not a detail of the patient."
-    ),
-    "medical_input": _("A detail is found if the question says it in any words, or implies it. {rule}"),
-    "medical_suggestions": _(
-        "The list should contain what the explanation suggests doing. Choose No if the explanation does not say the"
-        " point, says it differently, or if it is not a suggestion."
-    ),
-    "medical_output": _("A suggestion is found if the advice says it in any words. {rule}"),
-}
-LABELS: Mapping[str, str] = {
-    "news_parse": _("Does the explanation say this?"),
-    "medical_details": _("Does the explanation say this about the patient?"),
-    "medical_suggestions": _("Does the explanation suggest this?"),
-    "news_input": _("Is it found in the article?"),
-    "news_output": _("Is it found in the summary?"),
-    "medical_input": _("Is it found in the question?"),
-    "medical_output": _("Is it found in the advice?"),
 }
 #: What a list is of -> the question about the list as a whole.
 COMPLETE: Mapping[str, str] = {
@@ -88,7 +155,6 @@ COMPLETE: Mapping[str, str] = {
     "details": _("Is the list of details complete?"),
     "suggestions": _("Is the list of suggestions complete?"),
 }
-FIELD_OF = {"parse": "parsed", "input": "input", "output": "output"}
 #: Without details, which would be repeated beside every point; the lead explains them once.
 YES_NO_OPTIONS = (Option("yes", _("Yes")), Option("no", _("No")))
 
@@ -135,9 +201,8 @@ COLUMNS = (
 )
 
 
-def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its errors are in the returned ``Row``."""
-    row = Row(raw)
+def read_item(row: Row) -> tuple[JSON, Material]:
+    """The payload and the material of an import row; errors are collected in ``row``."""
     system, model, method = system_name(row)
     domain = row.label("domain", {name: name for name in DOMAINS})
     ask = _ask(row)
@@ -169,7 +234,7 @@ def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
         real_output=payload["output"] if payload["input"] else "",
         units=tuple((unit["role"], unit["text"]) for unit in units),
     )
-    return row, payload, material
+    return payload, material
 
 
 def _ask(row: Row) -> list[str]:
@@ -219,44 +284,23 @@ def numbered(payload: JSON, role: str) -> list[tuple[int, str]]:
     return [(n, unit["text"]) for n, unit in enumerate(payload["units"], 1) if unit["role"] == role]
 
 
-def plan_of(payload: JSON) -> list[tuple[str, str, str, str, str]]:
+def plan_of(payload: JSON) -> list[Check]:
     """The stages that the item asks for. A list without units is still checked for what is missing."""
     return [
-        step
-        for step in PLAN[payload["domain"]]
-        if step[1] in payload["ask"] and (step[1] == "parse" or numbered(payload, step[2]))
+        check
+        for check in PLAN[payload["domain"]]
+        if check.part in payload["ask"] and (check.part == "parse" or numbered(payload, check.role))
     ]
 
 
-def whole_names(what: str) -> tuple[str, str]:
-    """The fields for a list as a whole: whether it is complete, and what is missing.
-
-    >>> whole_names("points"), whole_names("details")
-    (('complete', 'missing'), ('details_complete', 'details_missing'))
-    """
-    return ("complete", "missing") if what == "points" else (f"{what}_complete", f"{what}_missing")
-
-
-def stages_of(payload: JSON) -> tuple[Stage, ...]:
-    """News: the points against explanation, article, summary. Medical: details, question, suggestions, advice."""
-    return tuple(_stage(payload, *step) for step in plan_of(payload))
-
-
-def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str) -> Stage:
-    blocks = [
-        Block(
-            "explanation",
-            _("The robot's explanation"),
-            payload["explanation"],
-            format=format_of(payload, "explanation"),
-            group="explanation",
-        )
-    ]
-    if part != "parse":
-        label = NAMES[payload["domain"]][part == "output"]
-        blocks.append(Block(part, label, payload[part], group=part, format=format_of(payload, part)))
+def stage_of(payload: JSON, check: Check) -> Stage:
+    """The text that the units are compared with, the units, and a question about each."""
+    blocks = [Shown("explanation", _("The robot's explanation"), group="explanation").block(payload)]
+    if check.part != "parse":
+        label = NAMES[payload["domain"]][check.part == "output"]
+        blocks.append(Shown(check.part, label, group=check.part).block(payload))
     fields = []
-    for number, text in numbered(payload, role):
+    for number, text in numbered(payload, check.role):
         block = Block(
             f"unit_{number}",
             _("Point {number}", number=number),
@@ -267,26 +311,27 @@ def _stage(payload: JSON, name: str, part: str, role: str, title: str, what: str
         blocks.append(block)
         fields.append(
             Field(
-                f"{FIELD_OF[part]}_{number}",
-                LABELS[name],
+                f"{check.field}_{number}",
+                check.label,
                 options=YES_NO_OPTIONS,
                 target=block.name,
-                about=("explanation" if part == "parse" else part, block.name),
+                about=("explanation" if check.part == "parse" else check.part, block.name),
             )
         )
-    if part == "parse":
-        fields += _whole(what)
-    return Stage(name, title, tuple(blocks), tuple(fields), _(LEADS[name], rule=RULES[rule_of(payload)]))
+    if check.part == "parse":
+        fields += _whole(check)
+    lead = _(check.lead, rule=RULES[rule_of(payload)])
+    return Stage(check.name, check.title, tuple(filter(None, blocks)), tuple(fields), lead)
 
 
-def _whole(what: str) -> list[Field]:
-    complete, missing = whole_names(what)
+def _whole(check: Check) -> list[Field]:
+    complete, missing = check.list_fields
     options = (
         Option("yes", _("Yes"), _("Nothing is missing from the list.")),
         Option("no", _("No"), _("Something in the explanation belongs in the list but is missing.")),
     )
     return [
-        Field(complete, COMPLETE[what], options=options, about=("explanation",)),
+        Field(complete, COMPLETE[check.units], options=options, about=("explanation",)),
         Field(
             missing,
             _("What is missing?"),

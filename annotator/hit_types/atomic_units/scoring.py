@@ -1,20 +1,13 @@
-"""From a response of `atomic_units` to its grade and its ratings."""
+"""From a response of `atomic_units` to its ratings."""
 
 from __future__ import annotations
 
 import re
 
-from annotator.hit_types.base import JSON, Grade, Rating, grade_fields
+from annotator.hit_types.base import JSON, Rating
 
 _VARIABLE = {"parsed": "parsed", "input": "in_input", "output": "in_output"}
 _UNIT = re.compile(r"(parsed|input|output)_(\d+)")
-
-
-def grade(response: JSON, gold: JSON) -> Grade:
-    """Compare every judgment that gold names; free text is not graded."""
-    return grade_fields(
-        response, {name: value for name, value in gold.items() if not name.endswith("missing")}
-    )
 
 
 def to_ratings(response: JSON) -> list[Rating]:

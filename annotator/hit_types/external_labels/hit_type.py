@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
-from annotator.hit_types.base import (
-    JSON,
-    Column,
-    Defaults,
-    HitType,
-    ItemDraft,
-    Question,
-    Rating,
-    Stage,
-    Unparsable,
-    Variable,
-)
-from annotator.hit_types.external_labels import schema, scoring
+from annotator.hit_types.base import JSON, Defaults, HitType, Rating, Stage, Unparsable, Variable
+from annotator.hit_types.external_labels import schema
 
 
 class ExternalLabels(HitType):
@@ -29,8 +17,8 @@ class ExternalLabels(HitType):
     task_title = "Label"
     source = "Any file with one row per judgment"
     external = True
-    variables: ClassVar[tuple[Variable, ...]] = (Variable("label", "Label"),)
-    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    variables = (Variable("label", "Label"),)
+    columns = schema.COLUMNS
     defaults = Defaults(redundancy=1)
     headline = "label"
     ratings_need_item = False
@@ -39,10 +27,6 @@ class ExternalLabels(HitType):
         """The type with the variables of a study's items; the first is the headline."""
         variables = schema.variables_of(payload)
         return self.replaced(variables=variables, headline=variables[0].name)
-
-    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row: ``text`` and ``variables``; see ``columns``."""
-        return self.draft(*schema.parse_row(row))
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """One stage with a field for each unit of each variable."""
@@ -60,23 +44,14 @@ class ExternalLabels(HitType):
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
         """One rating for each label that was given."""
-        return scoring.to_ratings(response)
+        named = [(*schema.split_name(name), value) for name, value in response.items()]
+        return [Rating(variable, value, unit) for variable, unit, value in named]
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """Always raises ``Unparsable``: the labels are imported, and no model is asked."""
         raise Unparsable("external labels are imported; no model is asked for them")
 
-    @cached_property
-    def instructions(self) -> str:
-        """Empty: nobody is asked here."""
-        return ""
-
-    @cached_property
-    def exam(self) -> tuple[Question, ...]:
-        """Empty: nobody is asked here."""
-        return ()
-
-    @cached_property
-    def practice(self) -> tuple[Question, ...]:
-        """Empty: nobody is asked here."""
-        return ()
+    #: Nobody is asked here.
+    instructions = ""
+    exam = ()
+    practice = ()

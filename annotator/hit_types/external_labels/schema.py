@@ -14,25 +14,12 @@ from annotator.hit_types.base import (
     Field,
     FieldErrors,
     Level,
-    Material,
     Option,
     Row,
     Stage,
     Variable,
-    stable_key,
 )
 
-COLUMNS = (
-    Column("text", "What was judged, as text", example="question: Can owls swim?"),
-    Column(
-        "variables",
-        'What it was judged for: [{"name", "title", "level", "labels", "units"}, ...]; only the name is'
-        " required. Without labels, any text is accepted; units are parts of the item that are judged one by one.",
-        kind="json",
-        example='[{"name": "acceptable", "labels": ["no", "yes"], "units": ["1", "2"]}]',
-    ),
-    *ITEM_COLUMNS,
-)
 NAME = re.compile(r"\w[\w -]{0,59}")
 LEVELS: tuple[str, ...] = get_args(Level)
 _SEPARATOR = "."
@@ -51,23 +38,6 @@ def split_name(name: str) -> tuple[str, str]:
     """
     variable, _, unit = name.partition(_SEPARATOR)
     return variable, unit
-
-
-def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its errors are in the returned ``Row``."""
-    row = Row(raw)
-    text = row.text("text")
-    declared = row.json("variables")
-    variables: list[JSON] = []
-    if "variables" not in row.errors:
-        try:
-            variables = parse_variables(declared)
-        except ValueError as error:
-            row.errors["variables"] = str(error)
-    material = Material(
-        instance_key=row.text("instance", required=False, limit=200) or stable_key(text), instance_input=text
-    )
-    return row, {"text": text, "variables": variables}, material
 
 
 def parse_variables(declared: Any) -> list[JSON]:
@@ -104,6 +74,29 @@ def _texts(entry: Mapping[str, Any], name: str) -> list[str]:
     if len(set(value)) != len(value):
         raise ValueError(f"{name}: an entry is listed twice")
     return value
+
+
+def _variables(row: Row) -> list[JSON]:
+    declared = row.json("variables")
+    try:
+        return parse_variables(declared) if "variables" not in row.errors else []
+    except ValueError as error:
+        row.errors["variables"] = str(error)
+        return []
+
+
+COLUMNS = (
+    Column("text", "What was judged, as text", example="question: Can owls swim?", material="instance_input"),
+    Column(
+        "variables",
+        'What it was judged for: [{"name", "title", "level", "labels", "units"}, ...]; only the name is'
+        " required. Without labels, any text is accepted; units are parts of the item that are judged one by one.",
+        kind="json",
+        example='[{"name": "acceptable", "labels": ["no", "yes"], "units": ["1", "2"]}]',
+        read=_variables,
+    ),
+    *ITEM_COLUMNS,
+)
 
 
 def variables_of(payload: JSON) -> tuple[Variable, ...]:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
 
 from annotator.hit_types.base import (
+    ITEM_COLUMNS,
     JSON,
+    NO_ANSWER,
+    NOTHING,
+    SYSTEM_COLUMNS,
     Answers,
+    Block,
     Column,
+    DeclaredStage,
     Defaults,
-    Grade,
+    Field,
     HitType,
-    ItemDraft,
     ItemSource,
-    Rating,
+    Material,
+    Row,
+    Shown,
     Stage,
     Variable,
+    is_blank,
     question_columns,
-    read_answer,
-    write_answer,
 )
 from annotator.hit_types.base import translatable as _
-from annotator.hit_types.forward_simulation import schema, scoring
+from annotator.hit_types.forward_simulation import schema
 
 
 class ForwardSimulation(HitType):
@@ -33,8 +38,73 @@ class ForwardSimulation(HitType):
     task_title = _("Predict what the robot answered")
     source = "Hase and Bansal 2020; Doshi-Velez and Kim 2017"
     #: Labels are yes and no or letters of each item's own options, so none are declared.
-    variables: ClassVar[tuple[Variable, ...]] = (Variable("prediction", "Predicted answer"),)
-    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    variables = (Variable("prediction", "Predicted answer"),)
+    columns = (
+        Column(
+            "input",
+            "What the robot was given",
+            example="The plot is thin, but I left the cinema smiling.",
+            options="options",
+            material="instance_input",
+        ),
+        Column("options", "Its possible answers, as a list; if left out, yes and no", False, "list"),
+        Column(
+            "explanation",
+            "The system's explanation of its output; empty: none is shown",
+            False,
+            example="“Smiling” is a good sign, so the reviewer liked the film.",
+            material="explanation",
+        ),
+        Column(
+            "saliency",
+            "The input's words with their weights, as a list of pairs; the larger, the more a word counted. Empty: none is shown",
+            False,
+            "json",
+            '[["thin", 0.1], ["smiling", 0.9]]',
+            read=schema.marks_of,
+        ),
+        Column(
+            "real_output",
+            "What the robot really answered, refusal or neither if it gave no answer; never shown",
+            example="yes",
+            kind="label",
+            labels=NO_ANSWER,
+            options="options",
+            hidden=True,
+            material="output",
+        ),
+        Column(
+            "gold_label",
+            "The correct answer; never shown",
+            False,
+            "label",
+            "yes",
+            options="options",
+            hidden=True,
+        ),
+        *SYSTEM_COLUMNS,
+        *ITEM_COLUMNS,
+    )
+    declared_stages = (
+        DeclaredStage(
+            "prediction",
+            _("What did the robot answer?"),
+            shown=(
+                Shown("input", _("The robot was given"), group="input"),
+                Shown("options", _("It could answer"), "options", group="input"),
+                Shown("explanation", _("The robot's explanation"), group="reason", optional=True),
+            ),
+            fields=(
+                Field(
+                    "prediction",
+                    _("What did the robot answer?"),
+                    help=_("Predict its answer, even if you would answer differently."),
+                    about=("input", "explanation"),
+                    options_of="options",
+                ),
+            ),
+        ),
+    )
     defaults = Defaults(
         redundancy=3,
         exam_questions=8,
@@ -46,7 +116,8 @@ class ForwardSimulation(HitType):
     )
     headline = "prediction"
     measures = frozenset({"forward_simulation"})
-    ratings_need_item = False
+    control_arms = {NOTHING: {"explanation": "", "saliency": []}}
+    control_conditions = {NOTHING: schema.NOTHING}
     made_from = "explanations"
 
     def make_row(self, source: ItemSource) -> JSON | None:
@@ -55,26 +126,37 @@ class ForwardSimulation(HitType):
         if not explanation.output:
             return None
         asked = question_columns(source.instance.input)
-        row = {"input": asked["question"], "key": f"e{explanation.pk}", "explanation": explanation.text}
-        row |= {"options": asked["options"]} if "options" in asked else {}
-        row |= {"real_output": explanation.output, "gold_label": source.instance.gold_label}
-        return source.system_columns() | row
+        asked["input"] = asked.pop("question")
+        return {
+            **source.system_columns(),
+            **asked,
+            "key": f"e{explanation.pk}",
+            "explanation": explanation.text,
+            "real_output": explanation.output,
+            "gold_label": source.instance.gold_label,
+        }
 
-    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row: ``input``, ``real_output``, and what is shown beside the input; see ``columns``."""
-        return self.draft(*schema.parse_row(row))
+    def read_item(self, row: Row) -> tuple[JSON, Material]:
+        """With the condition that follows from what is shown, if the row names none."""
+        payload, material = super().read_item(row)
+        if is_blank(row.raw.get("condition")):
+            row.raw = {**row.raw, "condition": schema.condition_of(payload)}
+        explanation = payload["explanation"] or schema.words_of(payload["saliency"])
+        return payload, replace(material, explanation=explanation)
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """One stage with one question."""
-        return schema.stages_of(payload)
-
-    def grade(self, response: JSON, gold: JSON) -> Grade:
-        """The prediction compared with gold."""
-        return scoring.grade(response, gold)
-
-    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
-        """One rating of ``prediction``: yes, no, or the letter of an option."""
-        return scoring.to_ratings(response)
+        """One stage: the input, what explains the robot's answer if anything does, and the question about its answer."""
+        [stage] = super().stages(payload, presentation)
+        blocks, asked, lead = stage.blocks, stage.fields[0], ""
+        if payload["saliency"]:
+            words, marks = zip(*payload["saliency"], strict=True)
+            title = _("How much each word counted, from 1 (a little) to {most} (most)", most=schema.MOST_MARK)
+            blocks += (Block("saliency", title, items=words, kind="marked", marks=marks, group="reason"),)
+        elif not payload["explanation"]:
+            lead = _("You see no explanation here. Choose what seems most likely.")
+        if not payload["explanation"]:
+            asked = replace(asked, about=("input",))
+        return (replace(stage, blocks=blocks, fields=(asked,), lead=lead),)
 
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
@@ -88,18 +170,7 @@ class ForwardSimulation(HitType):
             title = f"How much each word counted, from 1 (a little) to {schema.MOST_MARK} (most)"
             shown.append(f"{title}: {schema.words_of(payload['saliency'])}")
         return {
-            "input": "\n".join([payload["input"], *answers.lines]),
+            "input": answers.after(payload["input"]),
             "shown": "\n".join(shown) or "No explanation is shown.",
             "answers": answers.form,
         }
-
-    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """``ANSWER:`` with yes, no or a letter, as a response."""
-        labels = Answers.of(payload["options"]).labels
-        return {"prediction": read_answer(text, labels, keys=("answer", "prediction", "option", "choice"))}
-
-    def write_reply(
-        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
-    ) -> str:
-        """The last line of a reply that means this response."""
-        return write_answer(response["prediction"])

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from random import Random
-from typing import Any, ClassVar
 
 from annotator.hit_types.base import (
     JSON,
-    Column,
+    YES_NO_WORDS,
     Defaults,
-    Grade,
     HitType,
-    ItemDraft,
     ItemSource,
     Labels,
+    Material,
     Rating,
+    Row,
     Stage,
     Variable,
     answered_numbers,
@@ -23,7 +21,7 @@ from annotator.hit_types.base import (
     write_answers,
 )
 from annotator.hit_types.base import translatable as _
-from annotator.hit_types.plausibility import schema, scoring
+from annotator.hit_types.plausibility import schema
 
 REPLIES: Labels = {"yes": ("yes",), "moderate": ("moderate",), "no": ("no",)}
 
@@ -35,23 +33,18 @@ class Plausibility(HitType):
     title = "Plausibility of explanations"
     task_title = _("Does the explanation justify the answer?")
     source = "Chen et al. 2024, Figure 5"
-    variables: ClassVar[tuple[Variable, ...]] = (
+    variables = (
         Variable(
             "plausibility",
             "Justifies the correct answer",
             level="ordinal",
-            labels=tuple(scoring.SCORES),
-            scores=scoring.SCORES,
+            labels=("no", "moderate", "yes"),
+            scores={"no": 0.0, "moderate": 0.5, "yes": 1.0},
         ),
     )
-    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    columns = schema.COLUMNS
     defaults = Defaults(
-        redundancy=3,
-        exam_questions=8,
-        pass_mark=6,
-        minutes_per_item=2.0,
-        pay_per_item="0.60",
-        min_seconds=5.0,
+        redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=2.0, pay_per_item="0.60"
     )
     headline = "plausibility"
     measures = frozenset({"plausibility"})
@@ -67,40 +60,34 @@ class Plausibility(HitType):
             "question": source.instance.input,
             "answer": source.instance.gold_label,
             "explanations": [
-                {
-                    "system": one.system,
-                    "model": one.model,
-                    "method": one.method,
-                    "explanation": one.text,
-                }
+                {"system": one.system, "model": one.model, "method": one.method, "explanation": one.text}
                 for one in source.explanations
             ],
         }
 
-    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row: ``question``, ``answer`` and ``explanations``; see ``columns``."""
-        return self.draft(*schema.parse_row(row))
+    def read_item(self, row: Row) -> tuple[JSON, Material]:
+        """With the row's explanations, and their gold ratings if it has any."""
+        return schema.read_item(row, *super().read_item(row))
 
     def present(self, payload: JSON, rng: Random) -> JSON:
         """``{"order": [...]}``: the explanations' keys in the order for one rater."""
-        return schema.draw_order(payload, rng)
+        order = list(self.units(payload))
+        rng.shuffle(order)
+        return {"order": order}
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """One stage with one field for each explanation, in the order drawn."""
-        return schema.stages_of(payload, presentation)
+        return (schema.stage_of(payload, presentation),)
 
     def units(self, payload: JSON) -> tuple[str, ...]:
         """The explanations' keys."""
         return tuple(one["key"] for one in payload["explanations"])
 
-    def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Each explanation's rating compared with gold."""
-        return scoring.grade(response, gold)
-
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
-        """One rating of ``plausibility`` for each explanation, in the item's own order."""
-        fields = [schema.field_name(key) for key in self.units(payload)]
-        return scoring.to_ratings({name: response[name] for name in fields})
+        """One rating of ``plausibility`` for each explanation, in the item's own order; the unit is its key."""
+        return [
+            Rating("plausibility", str(response[schema.field_name(key)]), key) for key in self.units(payload)
+        ]
 
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
@@ -110,7 +97,7 @@ class Plausibility(HitType):
         texts = [f"Explanation {number}: {one['text']}" for number, one in enumerate(shown, 1)]
         return {
             "question": payload["question"],
-            "answer": schema.say(payload["answer"]),
+            "answer": YES_NO_WORDS.get(payload["answer"], payload["answer"]),
             "explanations": "\n".join(texts),
         }
 

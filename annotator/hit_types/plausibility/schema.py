@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from random import Random
-from typing import Any
+from dataclasses import replace
 
 from annotator.hit_types.base import (
     ITEM_COLUMNS,
     JSON,
     YES_NO,
-    Answers,
     Block,
     Column,
     Field,
@@ -18,6 +15,7 @@ from annotator.hit_types.base import (
     Material,
     Option,
     Row,
+    Shown,
     Stage,
     clean_text,
     format_of,
@@ -32,13 +30,24 @@ OPTIONS = (Option("yes", _("Yes")), Option("moderate", _("Moderate")), Option("n
 LEAD = _(
     "Yes: it is factually correct and justifies the correct answer well. Moderate: it contains a factual error, or its"
     " reasoning has an error or a gap, but part of it is correct and helps to justify the answer. No: it does not justify"
-    " the correct answer, or what it rests on is false. Look up facts that you do not know."
+    " the correct answer, or it is based on something false. Look up facts that you do not know."
 )
 RATINGS = {option.value: option.value for option in OPTIONS}
 
+
+def _answer(row: Row) -> str:
+    answer = row.text("answer", limit=200)
+    return YES_NO.get(answer.lower(), answer)
+
+
 COLUMNS = (
-    Column("question", "The question, answered with yes or no", example="Would a pebble sink in water?"),
-    Column("answer", "Its correct answer", kind="label", example="yes"),
+    Column(
+        "question",
+        "The question, answered with yes or no",
+        example="Would a pebble sink in water?",
+        material="instance_input",
+    ),
+    Column("answer", "Its correct answer", kind="label", example="yes", read=_answer, material="gold_label"),
     Column(
         "explanations",
         "A list of {system, explanation}; each may also have its gold: yes, moderate or no",
@@ -47,33 +56,25 @@ COLUMNS = (
             {"system": "robot-a · post-hoc", "explanation": "Stone is denser than water.", "gold": "yes"}
         ],
     ),
-    Column("gold_rationale", "A correct explanation of the answer; never shown", False),
+    Column("gold_rationale", "A correct explanation of the answer; never shown", False, hidden=True),
     *ITEM_COLUMNS,
+)
+SHOWN = (
+    Shown("question", _("Question"), group="question"),
+    Shown("answer", _("Correct answer"), "answer", group="question"),
 )
 
 
-def parse_row(raw: Mapping[str, Any]) -> tuple[Row, JSON, Material]:
-    """Read an import row; its errors are in the returned ``Row``.
+def read_item(row: Row, payload: JSON, material: Material) -> tuple[JSON, Material]:
+    """With the explanations of a row.
 
     Each explanation gets a key made from its system and its text. The key does not reveal the system, and it does not
     depend on the order in the file or on the page.
     """
-    row = Row(raw)
-    question = row.text("question")
-    answer = row.text("answer", limit=200)
-    answer = YES_NO.get(answer.lower(), answer)
-    explanations, parts, gold = _explanations(row, question)
-    if gold and is_blank(raw.get("gold")):
-        row.raw = {**raw, "gold": gold}
-    payload: JSON = {"question": question, "answer": answer, "explanations": explanations}
-    material = Material(
-        instance_key=row.text("instance", required=False, limit=200) or stable_key(question),
-        instance_input=question,
-        gold_label=answer,
-        gold_rationale=row.text("gold_rationale", required=False),
-        parts=parts,
-    )
-    return row, payload, material
+    explanations, parts, gold = _explanations(row, payload["question"])
+    if gold and is_blank(row.raw.get("gold")):
+        row.raw = {**row.raw, "gold": gold}
+    return payload | {"explanations": explanations}, replace(material, parts=parts)
 
 
 def _explanations(row: Row, question: str) -> tuple[list[JSON], tuple[tuple[str, str, str], ...], JSON]:
@@ -114,13 +115,6 @@ def field_name(key: str) -> str:
     return f"justifies_{key}"
 
 
-def draw_order(payload: JSON, rng: Random) -> JSON:
-    """An order of the explanations for one rater."""
-    order = [one["key"] for one in payload["explanations"]]
-    rng.shuffle(order)
-    return {"order": order}
-
-
 def in_order(payload: JSON, presentation: JSON | None) -> list[JSON]:
     """The explanations in the order drawn, or in the item's own order if none was drawn."""
     explanations = {one["key"]: one for one in payload["explanations"]}
@@ -130,18 +124,9 @@ def in_order(payload: JSON, presentation: JSON | None) -> list[JSON]:
     return [explanations[key] for key in order]
 
 
-def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
-    """One stage: the question, its correct answer, and every explanation with its question."""
-    blocks = [
-        Block(
-            "question",
-            _("Question"),
-            payload["question"],
-            format=format_of(payload, "question"),
-            group="question",
-        ),
-        Block("answer", _("Correct answer"), say(payload["answer"]), kind="answer", group="question"),
-    ]
+def stage_of(payload: JSON, presentation: JSON | None) -> Stage:
+    """The question, its correct answer, and every explanation with its question."""
+    blocks = [part.block(payload) for part in SHOWN]
     fields = []
     code = format_of(payload, "explanations") == "code"
     for number, one in enumerate(in_order(payload, presentation), 1):
@@ -162,17 +147,5 @@ def stages_of(payload: JSON, presentation: JSON | None) -> tuple[Stage, ...]:
                 about=("question", "answer", block.name),
             )
         )
-    return (
-        Stage(
-            "plausibility",
-            _("Does each explanation justify the correct answer?"),
-            tuple(blocks),
-            tuple(fields),
-            LEAD,
-        ),
-    )
-
-
-def say(answer: str) -> str:
-    """The correct answer as it is shown."""
-    return Answers().say(answer) if answer in ("yes", "no") else answer
+    title = _("Does each explanation justify the correct answer?")
+    return Stage("plausibility", title, tuple(filter(None, blocks)), tuple(fields), LEAD)

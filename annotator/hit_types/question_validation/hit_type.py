@@ -3,29 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
 
 from annotator.hit_types.base import (
+    ITEM_COLUMNS,
     JSON,
+    YES_NO,
     YES_NO_LABELS,
     Column,
+    DeclaredStage,
     Defaults,
-    Grade,
+    Field,
     HitType,
-    ItemDraft,
     ItemSource,
     Labels,
-    Rating,
-    Stage,
+    Option,
+    Row,
+    Shown,
     Unparsable,
     Variable,
     read_answers,
     write_answers,
 )
 from annotator.hit_types.base import translatable as _
-from annotator.hit_types.question_validation import schema, scoring
 
+#: Kind -> (what is asked about the relation, what yes means, what no means).
+RELATIONS: Mapping[str, tuple[str, str, str]] = {
+    "rephrase": (
+        _("Does the accompanying question ask the same thing as the original question, in other words?"),
+        _("It means the same, is worded differently, and has the same answer."),
+        _("It asks something else, is the same question again, or cannot be answered with yes or no."),
+    ),
+    "counterfactual": (
+        _(
+            "Does the accompanying question reverse the original question, so that its answer is the opposite?"
+        ),
+        _("The same facts and reasoning answer it, and its answer is the opposite."),
+        _("Its answer is the same, it needs other facts, or it cannot be answered with yes or no."),
+    ),
+    "similar_reasoning": (
+        _("Does the accompanying question need similar reasoning to the original question?"),
+        _("It uses the same reasoning for something else, or one step of the reasoning."),
+        _("It needs other reasoning, is the same question again, or cannot be answered with yes or no."),
+    ),
+}
+KINDS = {kind: kind for kind in RELATIONS} | {
+    "similar reasoning": "similar_reasoning",
+    "similar": "similar_reasoning",
+}
 REPLIES: Labels = {**YES_NO_LABELS, "none": ("none", "n/a", "na", "not applicable", "-")}
+_YES_NO_OPTIONS = (Option("yes", _("Yes")), Option("no", _("No")))
+_SHOWN = (
+    Shown("context", _("Context")),
+    Shown("question", _("Original question"), group="original"),
+    Shown("follow_up", _("Accompanying question"), group="accompanying"),
+    Shown("answer", _("Answer to the accompanying question"), "answer", group="accompanying"),
+)
+_ANSWERABLE = Field(
+    "answerable",
+    _("Can the accompanying question be answered from the context?"),
+    options=_YES_NO_OPTIONS,
+    help=_("You may use common knowledge, but do not look anything up."),
+    when=(("relation", ("yes", "no")),),
+    about=("context", "follow_up"),
+)
+_ANSWER_RIGHT = Field(
+    "answer_right",
+    _("Is its answer right, going by the context?"),
+    options=_YES_NO_OPTIONS,
+    when=(("answerable", ("yes",)),),
+    about=("context", "answer"),
+)
+
+
+def _step(kind: str) -> DeclaredStage:
+    label, yes, no = RELATIONS[kind]
+    options = (Option("yes", _("Yes"), yes), Option("no", _("No"), no))
+    relation = Field("relation", label, options=options, about=("question", "follow_up"))
+    fields = (relation, _ANSWERABLE, _ANSWER_RIGHT)
+    return DeclaredStage(kind, _("Check the accompanying question"), _SHOWN, fields, variant=kind)
+
+
+def _answer(row: Row) -> str:
+    """A rephrase has the original's answer and a counterfactual the opposite one: these two may leave theirs out."""
+    kind = row.label("kind", KINDS)
+    gold_label = row.label("gold_label", YES_NO, required=False)
+    answer = row.label("answer", YES_NO, required=False)
+    if not answer and kind and "answer" not in row.errors:
+        opposite = {"yes": "no", "no": "yes"}.get(gold_label, "")
+        answer = {"rephrase": gold_label, "counterfactual": opposite}.get(kind, "")
+        if not answer:
+            hint = "" if kind == "similar_reasoning" else ", or gold_label to take it from"
+            row.errors["answer"] = f"is missing; expected yes or no{hint}"
+    return answer
 
 
 class QuestionValidation(HitType):
@@ -35,23 +104,72 @@ class QuestionValidation(HitType):
     title = "Validation of generalization questions"
     task_title = _("Check an accompanying question")
     source = "Joshi et al. 2023, Figure 10"
-    variables: ClassVar[tuple[Variable, ...]] = (
+    variables = (
         Variable("relation", "The relation holds", labels=("yes", "no")),
         Variable("answerable", "Answerable from the context", labels=("yes", "no")),
         Variable("answer_right", "The answer is right", labels=("yes", "no")),
     )
-    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    columns = (
+        Column(
+            "context",
+            "The facts behind the original question, or its gold rationale",
+            example="Water that freezes takes more room.",
+            material="gold_rationale",
+        ),
+        Column(
+            "question",
+            "The original question",
+            example="Can frost burst a closed water pipe?",
+            material="instance_input",
+        ),
+        Column(
+            "follow_up",
+            "The accompanying question",
+            example="Does water take more room when it freezes?",
+            material="follow_up",
+        ),
+        Column(
+            "answer",
+            "Its answer: yes or no; optional for rephrase (then gold_label) and counterfactual (then the opposite of gold_label)",
+            False,
+            "label",
+            "yes",
+            read=_answer,
+            material="follow_up_gold",
+        ),
+        Column(
+            "kind",
+            "Its intended relation: rephrase, counterfactual or similar_reasoning",
+            kind="label",
+            example="rephrase",
+            labels=KINDS,
+            material="kind",
+        ),
+        Column(
+            "gold_label",
+            "The correct answer to the original question; never shown",
+            False,
+            "label",
+            "yes",
+            labels=YES_NO,
+            hidden=True,
+        ),
+        Column(
+            "generator",
+            "Who or what wrote the accompanying question",
+            False,
+            example="writer-x",
+            hidden=True,
+            limit=200,
+        ),
+        *ITEM_COLUMNS,
+    )
+    declared_stages = tuple(map(_step, RELATIONS))
     defaults = Defaults(
-        redundancy=3,
-        exam_questions=8,
-        pass_mark=6,
-        minutes_per_item=0.7,
-        pay_per_item="0.18",
-        min_seconds=5.0,
+        redundancy=3, exam_questions=8, pass_mark=6, minutes_per_item=0.7, pay_per_item="0.18"
     )
     headline = "relation"
-    ratings_need_item = False
-    variants: ClassVar[tuple[str, ...]] = tuple(schema.RELATIONS)
+    variants = tuple(RELATIONS)
     variant_field = "kind"
     measures = frozenset({"question_validity"})
     made_from = "questions"
@@ -72,28 +190,6 @@ class QuestionValidation(HitType):
             "kind": follow_up.kind,
             "generator": follow_up.generator,
         }
-
-    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row: ``context``, ``question``, ``follow_up``, ``kind``, ``answer``; see ``columns``."""
-        return self.draft(*schema.parse_row(row))
-
-    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """One stage with three steps."""
-        return schema.stages_of(payload)
-
-    def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Each answer compared with gold."""
-        return scoring.grade(response, gold)
-
-    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
-        """Up to three ratings."""
-        return scoring.to_ratings(response)
-
-    def prompt_values(
-        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
-    ) -> dict[str, str]:
-        """The payload's texts, with the answer as people see it."""
-        return payload | {"answer": payload["answer"].capitalize()}
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """``ANSWER: 1=YES; 2=YES; 3=NO`` as a response; the third is NONE if the second is NO."""

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
 
 from annotator.hit_types.base import (
+    ITEM_COLUMNS,
     JSON,
-    YES_NO_LABELS,
+    SYSTEM_COLUMNS,
+    YES_NO,
+    Answers,
     Column,
+    DeclaredStage,
     Defaults,
     Demo,
-    Grade,
+    Field,
     HitType,
-    ItemDraft,
     ItemSource,
-    Rating,
-    Stage,
+    Option,
+    Row,
+    Shown,
     Variable,
     question_columns,
-    read_answers,
-    write_answers,
 )
 from annotator.hit_types.base import translatable as _
-from annotator.hit_types.rationale_properties import schema, scoring
 
 TITLES = {
     "grammaticality": "Grammaticality",
@@ -37,6 +38,107 @@ TITLES = {
 }
 
 
+def _asked(name: str, label: str, yes: str, no: str) -> Field:
+    options = (Option("yes", _("Yes"), yes), Option("no", _("No"), no))
+    return Field(name, label, options=options, about=("question", "answer", "explanation"))
+
+
+#: Group -> its two properties, in the order asked.
+GROUPS: Mapping[str, tuple[Field, Field]] = {
+    "surface_form": (
+        _asked(
+            "grammaticality",
+            _("Grammar: is the explanation written in correct, understandable sentences?"),
+            _("Its sentences are correct. Missing capital letters do not count."),
+            _("Sentences are broken, cut off or jumbled."),
+        ),
+        _asked(
+            "validity",
+            _("Facts: is everything in the explanation factually correct?"),
+            _("Every statement in it is true."),
+            _("At least one statement in it is false."),
+        ),
+    ),
+    "support": (
+        _asked(
+            "association",
+            _("Support: does the explanation support the answer?"),
+            _("It supports the answer given."),
+            _("It supports another answer, or none."),
+        ),
+        _asked(
+            "contrast",
+            _("Non-ambiguity: does the explanation lead to this answer only?"),
+            _("It leads to the answer given and to no other."),
+            _("It could lead to another answer as well, or leads to another one instead."),
+        ),
+    ),
+    "informativeness": (
+        _asked(
+            "novelty",
+            _(
+                "New information: does the explanation say anything that is not in the question or the answer?"
+            ),
+            _("It says something new."),
+            _("It only repeats the question and the answer, in the same words or in others."),
+        ),
+        _asked(
+            "leakage",
+            _("Giveaway: does the explanation state the answer?"),
+            _("It states the answer, in the same words or in others. The reader does not have to think."),
+            _("The reader has to draw the conclusion."),
+        ),
+    ),
+    "style": (
+        _asked(
+            "coherence",
+            _("To the point: is everything in the explanation relevant to the question?"),
+            _("Every sentence is relevant to the question."),
+            _("At least one sentence has nothing to do with the question."),
+        ),
+        _asked(
+            "conciseness",
+            _("No repetition: does the explanation say each thing only once?"),
+            _("Nothing is repeated, and nothing could be left out."),
+            _("Something relevant is repeated, or could be left out without losing anything."),
+        ),
+    ),
+}
+_STAGE_TITLES = {
+    "surface_form": _("Is the explanation well written and true?"),
+    "support": _("Does the explanation support the answer?"),
+    "informativeness": _("How informative is the explanation?"),
+    "style": _("Is the explanation to the point?"),
+}
+_SHOWN = (
+    Shown("question", _("Question")),
+    Shown("options", _("Options"), "options"),
+    Shown("answer", _("Answer"), "answer", group="explanation", options="options"),
+    Shown("rationale", _("Explanation"), group="explanation", name="explanation"),
+)
+
+
+def _step(group: str) -> DeclaredStage:
+    """The stage of a group; the second property is asked after the first."""
+    first, second = GROUPS[group]
+    lead = _("Pretend that the answer is right, even if you disagree.")
+    if group == "surface_form":
+        lead = _("Judge the sentences and the facts of the explanation. You may look facts up.")
+    fields = (first, replace(second, when=((first.name, ("yes", "no")),)))
+    return DeclaredStage(group, _STAGE_TITLES[group], _SHOWN, fields, lead, variant=group)
+
+
+def _answer(row: Row, name: str = "answer", *, required: bool = True) -> str:
+    """A letter if the question has options; else yes, no or the answer in words."""
+    answers = Answers.read_options(row, "options")
+    if answers.options:
+        return answers.read(row, name, required=required)
+    if isinstance(row.raw.get(name), bool):
+        return row.label(name, YES_NO)
+    text = row.text(name, required=required, limit=200)
+    return YES_NO.get(text.lower(), text)
+
+
 class RationaleProperties(HitType):
     """One group of two properties for each item; each group has its own instructions, and usually its own study."""
 
@@ -44,10 +146,53 @@ class RationaleProperties(HitType):
     title = "Properties of rationales"
     task_title = _("Judge an explanation")
     source = "Joshi et al. 2023, Figures 3 and 9"
-    variables: ClassVar[tuple[Variable, ...]] = tuple(
-        Variable(name, TITLES[name], labels=("yes", "no")) for name in schema.PROPERTIES
+    variables = tuple(Variable(name, title, labels=("yes", "no")) for name, title in TITLES.items())
+    columns = (
+        Column(
+            "question",
+            "The question",
+            example="Does argon burn?",
+            options="options",
+            material="instance_input",
+        ),
+        Column(
+            "options",
+            "Its possible answers, as a list; if left out, yes and no, or an open question",
+            False,
+            "list",
+        ),
+        Column(
+            "answer",
+            "The answer that the rationale explains, right or wrong",
+            example="no",
+            read=_answer,
+            material="output",
+        ),
+        Column(
+            "rationale",
+            "The system's rationale",
+            example="Argon does not react with oxygen.",
+            material="explanation",
+        ),
+        Column(
+            "group",
+            f"The group of properties: {', '.join(GROUPS)}",
+            kind="label",
+            example="support",
+            labels={group: group for group in GROUPS},
+        ),
+        Column(
+            "gold_label",
+            "The correct answer to the question; never shown",
+            False,
+            hidden=True,
+            read=lambda row: _answer(row, "gold_label", required=False),
+        ),
+        *SYSTEM_COLUMNS,
+        Column("gold_rationale", "A correct rationale; never shown", False, hidden=True),
+        *ITEM_COLUMNS,
     )
-    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    declared_stages = tuple(map(_step, GROUPS))
     #: 36.50 seconds an item on average (P3, Table 17); five annotators.
     defaults = Defaults(
         redundancy=5,
@@ -55,74 +200,36 @@ class RationaleProperties(HitType):
         pass_mark=6,
         minutes_per_item=0.61,
         pay_per_item="0.16",
-        min_seconds=5.0,
         one_condition_per_instance=True,
     )
     demo = Demo(summary="Judge one aspect of explanations.", by_variant=True)
     headline = "association"
     measures = frozenset({"rationale_properties"})
-    ratings_need_item = False
-    variants: ClassVar[tuple[str, ...]] = tuple(schema.GROUPS)
+    variants = tuple(GROUPS)
     variant_field = "group"
     made_from = "explanations"
 
     def make_row(self, source: ItemSource) -> JSON | None:
         """The import row of an item; see ``columns``."""
-        explanation = source.explained
-        return (
-            source.system_columns()
-            | question_columns(source.instance.input)
-            | {
-                "key": f"e{explanation.pk}",
-                "answer": explanation.output,
-                "rationale": explanation.text,
-                "group": source.choices.get("group", ""),
-            }
-        )
-
-    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row: ``question``, ``answer``, ``rationale``, ``group``; see ``columns``."""
-        return self.draft(*schema.parse_row(row))
+        return {
+            **source.system_columns(),
+            **question_columns(source.instance.input),
+            "key": f"e{source.explained.pk}",
+            "answer": source.explained.output,
+            "rationale": source.explained.text,
+            "group": source.choices.get("group", ""),
+        }
 
     def for_item(self, payload: JSON) -> HitType:
         """The type in a study of this item's group: its two properties, with the first as the headline."""
-        asked = [asked.name for asked in schema.GROUPS[payload["group"]]]
+        asked = [asked.name for asked in GROUPS[payload["group"]]]
         variables = tuple(variable for variable in self.variables if variable.name in asked)
         return super().for_item(payload).replaced(variables=variables, headline=asked[0])
-
-    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """One stage; the second property is asked after the first."""
-        return schema.stages_of(payload)
-
-    def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Both properties compared with gold."""
-        return scoring.grade(response, gold)
-
-    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
-        """One rating for each of the group's two properties."""
-        return scoring.to_ratings(response, schema.PROPERTIES)
 
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
         """The question with its options, the answer and the explanation."""
-        blocks = {block.name: block for block in schema.stages_of(payload)[0].blocks}
-        options = blocks["options"].items if "options" in blocks else ()
-        return {
-            "question": "\n".join([payload["question"], *options]),
-            "answer": schema.say(payload),
-            "explanation": payload["rationale"],
-        }
-
-    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """``ANSWER: 1=YES; 2=NO`` as a response; 1 and 2 are the group's properties in their order."""
-        answers = read_answers(text, ["1", "2"], YES_NO_LABELS, language=self.language)
-        first, second = schema.GROUPS[payload["group"]]
-        return {first.name: answers["1"], second.name: answers["2"]}
-
-    def write_reply(
-        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
-    ) -> str:
-        """The last line of a reply that means this response."""
-        first, second = schema.GROUPS[payload["group"]]
-        return write_answers({"1": response[first.name], "2": response[second.name]})
+        values = super().prompt_values(payload, stage, before, presentation)
+        question = Answers.of(payload["options"]).after(payload["question"])
+        return values | {"question": question, "explanation": payload["rationale"]}

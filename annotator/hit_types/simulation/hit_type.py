@@ -2,73 +2,185 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from annotator.hit_types.base import (
+    ANSWER_ONLY,
+    CANNOT_GUESS,
+    GENERATOR_COLUMN,
+    ITEM_COLUMNS,
     JSON,
+    KIND_COLUMN,
+    NO_ANSWER,
+    NOTHING,
+    SYSTEM_COLUMNS,
+    YES_NO,
     Column,
+    DeclaredStage,
     Defaults,
     Demo,
-    Grade,
-    HitType,
-    ItemDraft,
     ItemSource,
     Labels,
-    Rating,
-    Stage,
-    Variable,
-    read_answer,
-    read_object,
-    write_answer,
+    Option,
+    Shown,
+    TwoStepSimulation,
+    guessable,
+    helpful,
+    helpful_answer,
+    predicted,
+    simulated,
 )
 from annotator.hit_types.base import translatable as _
-from annotator.hit_types.simulation import schema, scoring
-
-REPLIES: Labels = {
-    "yes": ("yes", "helpful - yes"),
-    "no": ("no", "helpful - no"),
-    scoring.CANNOT_GUESS: (
-        "cannot guess",
-        "can't guess",
-        "can not guess",
-        "cannot be guessed",
-        "unable to guess",
-        "not helpful",
-    ),
-}
-#: Sentences that state an answer in full, from models that leave out the fixed last line.
-PHRASES = (
-    r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?(?:the\s+)?robot\s+(?:will|would)\s+(?:most\s+)?(?:likely\s+|probably\s+)?"
-    r"(?:answer|say)\s+",
-    r"(?:(?:so|thus|hence|therefore)[,:]?\s+)?i\s+(?=cannot guess|can't guess|can not guess)",
-)
 
 
-class Simulation(HitType):
+class Simulation(TwoStepSimulation):
     """Two steps: does the explanation directly help to predict the answer, and if so, what will the robot answer?"""
 
     name = "simulation"
     title = "Counterfactual simulation, yes/no questions"
     task_title = _("Predict the robot's answer")
     source = "Chen et al. 2024, Figure 3"
-    variables: ClassVar[tuple[Variable, ...]] = (
-        Variable(
+    variables = (simulated("Simulated answer", ("yes", "no", CANNOT_GUESS)),)
+    columns = (
+        Column(
+            "question",
+            "The starter question, answered with yes or no",
+            example="Do spiders have eight legs?",
+            material="instance_input",
+        ),
+        Column(
+            "explanation",
+            "The system's explanation of its answer",
+            example="All small crawling animals have eight legs.",
+            material="explanation",
+        ),
+        Column(
+            "answer",
+            "The system's answer to the starter question: yes or no",
+            kind="label",
+            example="yes",
+            labels=YES_NO,
+            material="output",
+        ),
+        Column(
+            "follow_up", "The follow-up question", example="Do ants have eight legs?", material="follow_up"
+        ),
+        Column(
+            "real_output",
+            "The system's real answer to the follow-up question, refusal or neither if it gave none; never shown",
+            False,
+            "label",
+            "no",
+            labels={**YES_NO, **NO_ANSWER},
+            hidden=True,
+        ),
+        *SYSTEM_COLUMNS,
+        GENERATOR_COLUMN,
+        KIND_COLUMN,
+        Column(
+            "gold_label",
+            "The correct answer to the starter question",
+            False,
+            "label",
+            "yes",
+            labels=YES_NO,
+            hidden=True,
+        ),
+        Column("gold_rationale", "A correct explanation of it", False, hidden=True),
+        *ITEM_COLUMNS,
+    )
+    declared_stages = (
+        DeclaredStage(
             "simulation",
-            "Simulated answer",
-            labels=("yes", "no", scoring.CANNOT_GUESS),
-            abstain=(scoring.CANNOT_GUESS,),
+            _("What will the robot answer?"),
+            shown=(
+                Shown("question", _("Starter question"), group="starter"),
+                Shown("explanation", _("The robot's explanation"), group="starter"),
+                Shown("answer", _("The robot answered"), "answer", group="starter"),
+                Shown("follow_up", _("Follow-up question"), group="follow_up"),
+            ),
+            fields=(
+                helpful(
+                    _("Do the robot's explanation and answer directly help you predict its next answer?"),
+                    _(
+                        "Nothing in the robot's explanation and answer directly helps to predict its answer to the"
+                        " follow-up question."
+                    ),
+                ),
+                predicted(
+                    _("What will the robot answer to the follow-up question?"),
+                    options=(
+                        Option(
+                            "yes",
+                            _("Yes"),
+                            _("Going by its explanation and answer, the robot will say “yes”."),
+                        ),
+                        Option(
+                            "no", _("No"), _("Going by its explanation and answer, the robot will say “no”.")
+                        ),
+                    ),
+                ),
+            ),
         ),
     )
-    columns: ClassVar[tuple[Column, ...]] = schema.COLUMNS
+    control_arms = {
+        ANSWER_ONLY: {"explanation": None},
+        NOTHING: {"question": None, "explanation": None, "answer": None},
+    }
+    control_stages = {
+        ANSWER_ONLY: DeclaredStage(
+            ANSWER_ONLY,
+            _("What will the robot answer?"),
+            shown=(
+                Shown("question", _("Starter question"), group="starter"),
+                Shown("answer", _("The robot answered"), "answer", group="starter"),
+                Shown("follow_up", _("Follow-up question"), group="follow_up"),
+            ),
+            fields=(
+                helpful_answer(
+                    _(
+                        "Do the starter question and the robot's answer directly help you predict its next answer?"
+                    ),
+                    _(
+                        "Nothing in the starter question and the robot's answer directly helps to predict its answer to the"
+                        " follow-up question."
+                    ),
+                ),
+                predicted(
+                    _("What will the robot answer to the follow-up question?"),
+                    options=(
+                        Option("yes", _("Yes"), _("Going by its answer, the robot will say “yes”.")),
+                        Option("no", _("No"), _("Going by its answer, the robot will say “no”.")),
+                    ),
+                    arm=ANSWER_ONLY,
+                ),
+            ),
+            lead=_("You see no explanation here. Go by the starter question and the robot's answer."),
+        ),
+        NOTHING: DeclaredStage(
+            NOTHING,
+            _("What will the robot answer?"),
+            shown=(Shown("follow_up", _("Question"), group="follow_up"),),
+            fields=(
+                guessable(
+                    _("Does anything in the question help you predict the robot's answer?"),
+                    _("Nothing in the question helps to predict the robot's answer."),
+                ),
+                predicted(
+                    _("What will the robot answer?"),
+                    options=(
+                        Option("yes", _("Yes"), _("The robot will say “yes”.")),
+                        Option("no", _("No"), _("The robot will say “no”.")),
+                    ),
+                    arm=NOTHING,
+                ),
+            ),
+            lead=_("You see only the question here. Predict what the robot will answer to it."),
+        ),
+    }
+    spellings: ClassVar[Labels] = {"yes": ("yes", "helpful - yes"), "no": ("no", "helpful - no")}
     defaults = Defaults(
-        redundancy=3,
-        exam_questions=11,
-        pass_mark=9,
-        minutes_per_item=2.0,
-        pay_per_item="0.60",
-        min_seconds=5.0,
-        follow_ups=10,
+        redundancy=3, exam_questions=11, pass_mark=9, minutes_per_item=2.0, pay_per_item="0.60", follow_ups=10
     )
     demo = Demo(
         title="What will the robot answer?",
@@ -77,66 +189,14 @@ class Simulation(HitType):
         simulated=True,
         report_with="plausibility",
     )
-    headline = "simulation"
-    measures = frozenset({"simulatability"})
-    ratings_need_item = False
-    made_from = "follow_ups"
 
     def make_row(self, source: ItemSource) -> JSON | None:
         """The import row of an item; see ``columns``."""
-        explanation, follow_up = source.explained, source.followed
-        return source.system_columns() | {
-            "key": source.pair_key(),
+        return source.pair_columns() | {
             "question": source.instance.input,
-            "explanation": explanation.text,
-            "answer": explanation.output,
-            "follow_up": follow_up.text,
+            "explanation": source.explained.text,
+            "answer": source.explained.output,
+            "follow_up": source.followed.text,
             "real_output": source.output,
-            "generator": follow_up.generator,
-            "kind": follow_up.kind,
-            "gold_label": source.instance.gold_label,
             "gold_rationale": source.instance.gold_rationale,
         }
-
-    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
-        """Check one import row: ``question``, ``explanation``, ``answer``, ``follow_up``; see ``columns``."""
-        return self.draft(*schema.parse_row(row))
-
-    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
-        """One stage with two steps."""
-        return schema.stages_of(payload)
-
-    def grade(self, response: JSON, gold: JSON) -> Grade:
-        """Both steps compared with gold."""
-        return scoring.grade(response, gold)
-
-    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
-        """One rating of ``simulation``: yes, no or cannot_guess."""
-        return scoring.to_ratings(response)
-
-    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """``ANSWER: YES``, ``NO`` or ``CANNOT GUESS`` as a response; JSON with both steps is read too."""
-        steps = read_object(text) or {}
-        if str(steps.get("helpful")).strip().lower() in ("no", "false"):
-            # As in the form: if it doesn't help, the second question isn't asked, so an answer to it is ignored.
-            return scoring.response_of(scoring.CANNOT_GUESS)
-        outcome = read_answer(
-            text,
-            REPLIES,
-            keys=("answer", "simulation", "prediction", "guess"),
-            phrases=PHRASES,
-            language=self.language,
-        )
-        return scoring.response_of(outcome)
-
-    def prompt_values(
-        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
-    ) -> dict[str, str]:
-        """The payload's texts, with the answer as people see it."""
-        return payload | {"answer": payload["answer"].capitalize()}
-
-    def write_reply(
-        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
-    ) -> str:
-        """The last line of a reply that means this response."""
-        return write_answer(REPLIES[scoring.outcome_of(response)][0])

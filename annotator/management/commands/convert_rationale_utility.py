@@ -9,9 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.tables.faults import FileRefused
 from annotator.core.whole_file import whole_file
 from annotator.core.words import plural
-from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.rationale_utility import (
     MODELS,
     STAND_INS,
@@ -60,7 +60,7 @@ class Command(BaseCommand):
                 self._tell(result, system, options["output"])
             with whole_file(options["output"]) as out:
                 out.writelines(f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
-        except ImportRefused as refused:
+        except FileRefused as refused:
             raise CommandError(str(refused)) from None
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from None

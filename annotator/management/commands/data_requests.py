@@ -27,7 +27,7 @@ class Command(BaseCommand):
             action.add_argument("request", type=int)
             action.add_argument("--note", default="", help="the message that the participant sees")
         actions.add_parser(
-            "replay", help="after a restore: remove the data again of everybody who had been erased"
+            "replay", help="after a restore: remove the data again of everyone who had been erased"
         )
 
     def handle(self, *args: Any, action: str, verbosity: int = 1, **options: Any) -> None:
@@ -46,7 +46,8 @@ class Command(BaseCommand):
             if action == "decline":
                 data_request_decline(request=request, by=None, note=options["note"])
             else:
-                data_request_carry_out(request=request, by=None, note=options["note"])
+                for text in data_request_carry_out(request=request, by=None, note=options["note"]):
+                    self.stderr.write(text)
         except DataRequest.DoesNotExist:
             raise CommandError(f"There is no request {options['request']}.") from None
         except ValidationError as error:

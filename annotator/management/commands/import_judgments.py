@@ -7,14 +7,12 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
 
 from annotator.core.words import plural
 from annotator.hit_types.base import Level
-from annotator.management.arguments import pairs, study_arguments, study_named
-from annotator.services.imports.faults import ImportRefused
+from annotator.management.arguments import pairs, study_and_file, study_arguments
 from annotator.services.imports.judgments_import import JudgmentColumns, JudgmentsResult, judgments_import
-from annotator.services.imports.label_counts import VARIABLE, count_columns
+from annotator.services.imports.label_counts import NOT_WITH_COUNTS, VARIABLE, count_columns
 from annotator.services.imports.value_columns import ValueColumn
 
 
@@ -38,7 +36,7 @@ class Command(BaseCommand):
         add("--cluster", default="", metavar="COL",
             help="names the instance that an item belongs to: intervals draw those")  # fmt: skip
         add("--gold", nargs="+", action="extend", default=[], metavar="[V=]COL",
-            help="contains the correct label of a --value; reports then give accuracies")  # fmt: skip
+            help="contains the correct label of a --value, or of the --counts; reports then give accuracies")  # fmt: skip
         add("--attribute", nargs="+", action="extend", default=[], metavar="COL",
             help="describes the item (kind, domain); reports can group and filter by it")  # fmt: skip
         add("--rater-attribute", nargs="+", action="extend", default=[], metavar="COL",
@@ -73,6 +71,7 @@ class Command(BaseCommand):
         add("--missing", nargs="+", action="extend", default=[], metavar="LABEL",
             help="labels that mean no answer, such as NA")  # fmt: skip
         add("--fold-case", action="store_true", help="read labels that differ only in case or form as one")
+        add("--decimal-comma", action="store_true", help="numbers have a decimal comma: 2,5")
         add("--show", nargs="+", default=[], metavar="COL", help="what was judged (MTurk: Input.*)")
         add(
             "--skip-blank",
@@ -83,26 +82,14 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         columns = judgment_columns(**options)
-        try:
-            file = options["file"].open("rb")
-        except OSError as error:
-            raise CommandError(f"{options['file']}: {error.strerror}") from None
-        try:
-            with file, transaction.atomic():
-                study = study_named(**options)
-                result = judgments_import(
-                    study=study,
-                    file=file,
-                    name=str(options["file"]),
-                    columns=columns,
-                    dry_run=options["dry_run"],
-                )
-                if options["dry_run"]:
-                    transaction.set_rollback(True)
-        except ImportRefused as refused:
-            raise CommandError(
-                f"{refused}\nNothing was imported: {plural(refused.total, 'fault')}."
-            ) from None
+        with study_and_file(**options) as (study, file):
+            result = judgments_import(
+                study=study,
+                file=file,
+                name=str(options["file"]),
+                columns=columns,
+                dry_run=options["dry_run"],
+            )
         self._tell(study.slug, result)
 
     def _tell(self, slug: str, result: JudgmentsResult) -> None:
@@ -132,9 +119,10 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
     if not named:
         raise CommandError("--value is missing (or --counts, for a table of label counts)")
     if options["variable"]:
-        if len(named) != 1 or named[0][0]:
+        (name, column), *others = named
+        if name or others:
             raise CommandError("--variable names the variable of the only --value")
-        named = [(options["variable"], named[0][1])]
+        named = [(options["variable"], column)]
     given = [bool(options["rater"]), bool(options["rater_name"]), bool(options["unnamed"])]
     if sum(given) > 1:
         raise CommandError("--rater, --rater-name, --unnamed: only one of them")
@@ -175,6 +163,7 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
         show=tuple(options["show"]),
         missing=tuple(options["missing"]),
         fold_case=options["fold_case"],
+        decimal_comma=options["decimal_comma"],
         cluster=options["cluster"],
         attributes=tuple(options["attribute"]),
         rater_attributes=tuple(options["rater_attribute"]),
@@ -183,24 +172,13 @@ def judgment_columns(**options: Any) -> JudgmentColumns:
 
 def _count_columns(**options: Any) -> JudgmentColumns:
     """The options of a table of label counts."""
-    for other in (
-        "value",
-        "gold",
-        "rater",
-        "rater_name",
-        "simulators",
-        "seconds",
-        "labels",
-        "listed",
-        "aside",
-        "rater_attribute",
-        "recode",
-        "missing",
-        "fold_case",
-    ):
+    for name in ("value", "labels", "listed", *NOT_WITH_COUNTS):
+        other = "rater_attribute" if name == "rater_attributes" else name
         if options[other]:
             raise CommandError(f"--counts takes no --{other.replace('_', '-')}")
-    levels = of_each(options["level"], "--level", [options["variable"] or VARIABLE])
+    name = options["variable"] or VARIABLE
+    levels = of_each(options["level"], "--level", [name])
+    gold = of_each(options["gold"], "--gold", [name])
     level = next(iter(levels.values()), "nominal")
     if level not in get_args(Level):
         raise CommandError(f"--level: {level!r} is not one of: {', '.join(get_args(Level))}")
@@ -209,6 +187,7 @@ def _count_columns(**options: Any) -> JudgmentColumns:
         counts=options["counts"],
         level=level,
         variable=options["variable"],
+        gold=gold.get(name, ""),
         cluster=options["cluster"],
         attributes=tuple(options["attribute"]),
         show=tuple(options["show"]),
@@ -223,10 +202,10 @@ def split_name(argument: str) -> tuple[str, str]:
 
 def of_each(arguments: Iterable[str], option: str, names: list[str]) -> dict[str, str]:
     """``[NAME=]VALUE`` for each of the value columns; without a name, the value is for all of them."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for argument in arguments:
         name, value = split_name(argument)
         if name and name not in names:
             raise CommandError(f"{option}: {name!r} is none of: {', '.join(names)}")
-        found |= {name: value} if name else dict.fromkeys(names, value)
-    return found
+        values |= {name: value} if name else dict.fromkeys(names, value)
+    return values

@@ -6,15 +6,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
+from django.core.management.base import BaseCommand
 
 from annotator.core.words import plural
-from annotator.management.arguments import pairs, study_arguments, study_named
+from annotator.management.arguments import pairs, study_and_file, study_arguments
 from annotator.models import Study
 from annotator.services.images import folder_images, images_add
-from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import ImportResult, material_import
 
 
@@ -46,33 +43,19 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         mapping, constants = pairs(options["map"], "--map"), pairs(options["set"], "--set")
-        try:
-            file = options["file"].open("rb")
-        except OSError as error:
-            raise CommandError(f"{options['file']}: {error.strerror}") from None
-        try:
-            with file, transaction.atomic():
-                study = study_named(**options)
-                if options["files"] is not None:
-                    added = images_add(study=study, files=folder_images(options["files"]))
-                    self.stdout.write(str(added))
-                result = material_import(
-                    study=study,
-                    file=file,
-                    name=str(options["file"]),
-                    mapping=mapping,
-                    constants=constants,
-                    attributes=options["attribute"],
-                    dry_run=options["dry_run"],
-                )
-                if options["dry_run"]:
-                    transaction.set_rollback(True)
-        except ValidationError as error:
-            raise CommandError("\n".join([*error.messages, "Nothing was imported."])) from None
-        except ImportRefused as refused:
-            raise CommandError(
-                f"{refused}\nNothing was imported: {plural(refused.total, 'fault')}."
-            ) from None
+        with study_and_file(**options) as (study, file):
+            if options["files"] is not None:
+                added = images_add(study=study, files=folder_images(options["files"]))
+                self.stdout.write(str(added))
+            result = material_import(
+                study=study,
+                file=file,
+                name=str(options["file"]),
+                mapping=mapping,
+                constants=constants,
+                attributes=options["attribute"],
+                dry_run=options["dry_run"],
+            )
         self._tell(study, result)
 
     def _tell(self, study: Study, result: ImportResult) -> None:

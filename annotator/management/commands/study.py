@@ -1,28 +1,36 @@
-"""Manage a study from the command line: launch, pause, resume, close, set, show."""
+"""Manage a study from the command line: launch, pause, resume, close, reopen, set, show."""
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import models
 
 from annotator.core.words import plural
-from annotator.models import Study
-from annotator.services.study import study_close, study_launch, study_pause, study_resume, study_update
+from annotator.models import Study, column_of, settings_of
+from annotator.services.study import (
+    study_close,
+    study_launch,
+    study_pause,
+    study_reopen,
+    study_resume,
+    study_update,
+)
 
-ACTIONS = {"pause": study_pause, "resume": study_resume, "close": study_close}
+ACTIONS = {"pause": study_pause, "resume": study_resume, "close": study_close, "reopen": study_reopen}
 
 
 class Command(BaseCommand):
-    help = "Launch, pause, resume or close a study; set its fields; show its state."
+    help = "Launch, pause, resume, close or reopen a study; change its settings; show its state."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("action", choices=["launch", *ACTIONS, "set", "show"])
         parser.add_argument("study", help="The study's slug.")
-        parser.add_argument("values", nargs="*", metavar="FIELD=VALUE", help="For set: e.g. redundancy=3")
+        parser.add_argument("values", nargs="*", metavar="SETTING=VALUE", help="For set: e.g. redundancy=3")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(slug=options["study"], deleted_at__isnull=True).first()
@@ -44,15 +52,16 @@ class Command(BaseCommand):
         self.show(Study.objects.get(pk=study.pk))
 
     def changes(self, values: list[str]) -> dict[str, Any]:
+        columns = {name: column_of(Study, name) for name in settings_of(Study)}
+        fields = {name: column for name, column in columns.items() if column.editable}
         changes: dict[str, Any] = {}
         for value in values:
             name, equals, text = value.partition("=")
-            try:
-                field = Study._meta.get_field(name)
-            except FieldDoesNotExist:
-                raise CommandError(f"{name!r} is not a field of a study") from None
-            if not equals or not isinstance(field, models.Field) or field.is_relation or not field.editable:
-                raise CommandError(f"{value!r}: expected FIELD=VALUE with a field that can be set")
+            if name not in fields:
+                raise CommandError(f"{name!r} is not a setting; expected one of: {', '.join(fields)}")
+            if not equals:
+                raise CommandError(f"{value!r}: expected SETTING=VALUE")
+            field = fields[name]
             try:
                 changes[name] = None if text == "" and field.null else self.value(field, text)
             except ValidationError as error:
@@ -64,6 +73,11 @@ class Command(BaseCommand):
             text = {"yes": "true", "no": "false", "on": "true", "off": "false"}.get(
                 text.lower(), text
             ).title()
+        if isinstance(field, models.JSONField):
+            try:
+                return json.loads(text)
+            except ValueError:
+                raise ValidationError("Expected JSON.") from None
         return field.to_python(text)
 
     def show(self, study: Study) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.models import Dataset, Item, Study
-from annotator.services.imports.faults import UnreadableRest
 from annotator.services.imports.item_facts import gold_of
 from annotator.services.imports.judgments_file import JudgmentsFile
 from annotator.services.imports.judgments_header import columns_as_declared
@@ -35,7 +34,7 @@ class ExternalItems:
         self.declared = Declared()
 
     def make(self) -> Declared:
-        """Store the items, while the study is a draft; raises ``UnreadableRest`` after logging what is wrong."""
+        """Store the items, while the study is a draft; raises ``FileRefused``."""
         known = self.study.items.values_list("payload", flat=True).first()
         if known is not None:
             self.declared.variables = known["variables"]
@@ -57,7 +56,7 @@ class ExternalItems:
             except FieldErrors as error:
                 for column, message in error.errors.items():
                     self.log.add(message, field=column)
-                raise UnreadableRest from None
+                self.log.check()
         self.result.variables = self.declared.variables
         dataset, _ = Dataset.objects.get_or_create(workspace=self.study.workspace, name=self.study.slug)
         seen: set[str] = set(self.study.items.values_list("key", flat=True))
@@ -65,8 +64,7 @@ class ExternalItems:
             return self.declared
         source = self.source
         source.facts.gather(source.first_look(), Reading(source.columns, self.declared.one_name))
-        if self.log:
-            raise UnreadableRest
+        self.log.check()
         with staging() as copy:
             for line, values in self.source.first_look():
                 key = self.source.columns.key(values)
@@ -101,8 +99,7 @@ class ExternalItems:
             columns=(),
         )
         self.result.items = staged.written.get("items", 0)
-        if self.log:
-            raise UnreadableRest
+        self.log.check()
         return self.declared
 
     def _shown(self, values: dict[str, Any]) -> str:

@@ -22,8 +22,8 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.core.acting import JOB, Acting, acting_as
 from annotator.core.csv_cells import cell_neutral
+from annotator.core.tables.faults import FileFault, FileRefused, faults_kept
 from annotator.models import FileImport, Study, User
-from annotator.services.imports.faults import ImportFault, ImportRefused, faults_kept
 from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.material_import import material_import
 from annotator.services.imports.pending_uploads import Parked
@@ -152,7 +152,7 @@ def _carry_out(job: FileImport) -> None:
         return
     except Cancelled:
         ended = {"state": FileImport.State.CANCELLED}
-    except ImportRefused as refused:
+    except FileRefused as refused:
         ended = {
             "state": FileImport.State.REFUSED,
             "problems": [fault.as_json() for fault in refused.faults[:SHOWN]],
@@ -225,7 +225,7 @@ def _progress(job: FileImport, file: IO[bytes]) -> Iterator[IO[bytes]]:
         apart.close()
 
 
-def _problems_file(job: FileImport, faults: list[ImportFault]) -> str:
+def _problems_file(job: FileImport, faults: list[FileFault]) -> str:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(["line", "column", "value", "problem"])

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from annotator.core.tables.faults import FaultLog
+from annotator.core.tables.rows import Line
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.models import Rater
-from annotator.services.imports.faults import FaultLog
-from annotator.services.imports.readers import Line
 from annotator.services.imports.value_columns import JudgmentColumns, Reading, cell_text
 
 
@@ -68,11 +68,13 @@ class Facts:
                 fact.attributes[column] = text
 
     def add_rater(self, line: int, rater: str, values: Mapping[str, Any]) -> None:
-        found = self.raters.setdefault(rater, {})
+        attributes = self.raters.setdefault(rater, {})
         for column in self.columns.rater_attributes:
             text = cell_text(values.get(column))
-            if text and self._agrees(line, column, text, f"rater {rater}", found.get(column, text), rater):
-                found[column] = text
+            if text and self._agrees(
+                line, column, text, f"rater {rater}", attributes.get(column, text), rater
+            ):
+                attributes[column] = text
 
     def _agrees(self, line: int, column: str, text: str, about: str, before: str, who: str = "") -> bool:
         """Whether the row is the first to state this, or agrees with the first."""
@@ -88,15 +90,15 @@ def gold_of(reading: Reading, values: Mapping[str, Any]) -> dict[str, str]:
 
     Raises ``FieldErrors`` keyed by column, as labels of raters do.
     """
-    found: dict[str, str] = {}
+    gold: dict[str, str] = {}
     for value in reading.columns.values:
         if not value.gold or not cell_text(values.get(value.gold)):
             continue
         named = replace(value, column=value.gold)
         own = Reading(replace(reading.columns, values=(named,), aside={}), reading.one_name)
         for variable, unit, label in own.external(values):
-            found[f"{variable}.{unit}" if unit else variable] = label
-    return found
+            gold[f"{variable}.{unit}" if unit else variable] = label
+    return gold
 
 
 def rater_attributes_store(*, source: str, attributes: Mapping[str, Mapping[str, str]]) -> None:

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from annotator.core.csv_cells import cell_restored
+from annotator.core.tables.faults import FaultLog, FileRefused
+from annotator.core.tables.rows import Line, TableFile
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, HitType
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 from annotator.models.account import UNNAMED
-from annotator.services.imports.faults import FaultLog, UnreadableRest
+from annotator.selectors.study import study_hit_type
 from annotator.services.imports.item_facts import Facts
 from annotator.services.imports.judgments_header import columns_settle
 from annotator.services.imports.label_counts import counts_taken_apart
-from annotator.services.imports.readers import ImportTable, Line, table_open
+from annotator.services.imports.readers import table_open
 from annotator.services.imports.value_columns import (
     MTURK_STATUS,
     JudgmentColumns,
@@ -54,11 +55,11 @@ class JudgmentsFile:
         result: JudgmentsResult,
     ):
         self.study, self.file, self.name, self.log, self.result = study, file, name, log, result
-        self.kind: HitType = hit_type_get(study.hit_type)
+        self.kind: HitType = study_hit_type(study)
         self.columns = columns
         self.facts = Facts(columns, log)
 
-    def table(self, log: FaultLog) -> ImportTable:
+    def table(self, log: FaultLog) -> TableFile:
         """Open the file at its beginning. Cells are as they were before an export made them safe for spreadsheets."""
         self.file.seek(0)
         table = table_open(self.file, name=self.name, log=log)
@@ -68,14 +69,14 @@ class JudgmentsFile:
         )
         if self.columns.counts:
             rows = counts_taken_apart(rows, self.columns.counts, log)
-        return ImportTable(table.columns, rows)
+        return TableFile(table.columns, rows)
 
     def prepare(self) -> None:
         """Fill in what ``columns`` leaves open, from the header (JSON lines: from the first row)."""
         table = self.table(self.log)
         header = table.columns
         if header is None:
-            with suppress(UnreadableRest):
+            with suppress(FileRefused):
                 _, first = next(self.table(FaultLog(self.name)).rows, (0, {}))
                 header = tuple(first)
         self._settle(header or (), strict=table.columns is not None)
@@ -89,12 +90,11 @@ class JudgmentsFile:
             self.result.notes.append(
                 f"No column names the raters: they are {UNNAMED} 1, 2, ... within each item, and no such name is a person."
             )
-        if self.log:
-            raise UnreadableRest
+        self.log.check()
 
     def first_look(self) -> Iterator[Line]:
         """The rows, before their judgments are read; their faults are reported here, once."""
-        with suppress(UnreadableRest):
+        with suppress(FileRefused):
             for line, values in self.table(FaultLog(self.name)).rows:
                 if values.get(MTURK_STATUS) != "Rejected":
                     yield line, values

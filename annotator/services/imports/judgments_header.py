@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from annotator.core.tables.faults import FaultLog
 from annotator.hit_types.base import JSON
-from annotator.services.imports.faults import FaultLog
 from annotator.services.imports.label_counts import COUNTED
 from annotator.services.imports.value_columns import (
     MTURK_ANSWER,

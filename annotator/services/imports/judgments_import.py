@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from contextlib import suppress
 from typing import IO, Any
 
 from django.db import transaction
 
 from annotator.core.labels import clean_label
+from annotator.core.tables.faults import FaultLog
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, FieldErrors
 from annotator.models import AuditAction, Rater, Study
 from annotator.models.account import UNNAMED
 from annotator.services.audit import audit_write
 from annotator.services.imports.external_items import KEY_LIMIT, Declared, ExternalItems
-from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
 from annotator.services.imports.item_facts import rater_attributes_store
 from annotator.services.imports.judgments_file import JudgmentsFile, JudgmentsResult
 from annotator.services.imports.judgments_staging import (
@@ -39,18 +38,17 @@ def judgments_import(
     In a study of ``external_labels`` the items come from the file too, while it is a draft; in any other study
     every item must be there, and each response passes the HIT type's own parser. Raters get the study's own namespace,
     so that a name in a file is never confused with a user account. A judgment that exists already with the same content
-    is left unchanged. Raises ``ImportRefused`` with every fault; then nothing is written.
+    is left unchanged. Raises ``FileRefused`` with every fault; then nothing is written.
     """
     log = FaultLog(name)
     result = JudgmentsResult(dry_run=dry_run)
-    with suppress(DryRun), transaction.atomic():
+    with transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study.pk)
         job = _Job(study, file, name, columns, log, result)
-        with suppress(UnreadableRest):
-            job.prepare()
-            if job.kind.external:
-                job.declared = ExternalItems(job).make()
-            job.judge()
+        job.prepare()
+        if job.kind.external:
+            job.declared = ExternalItems(job).make()
+        job.judge()
         log.check()
         source = f"import:{study.slug}"
         rows, result.raters, result.judgments = judgments_store(
@@ -62,7 +60,8 @@ def judgments_import(
         rater_attributes_store(source=source, attributes=job.facts.raters)
         result.rows, result.unchanged = rows, rows - result.judgments
         if dry_run:
-            raise DryRun
+            transaction.set_rollback(True)
+            return result
         counts = {"rows": rows, "judgments": result.judgments, "raters": result.raters}
         audit_write(action=AuditAction.JUDGMENTS_IMPORTED, study=study, target=name, after=counts)
     return result

@@ -10,9 +10,9 @@ from typing import Any
 from django.db import connection
 
 from annotator.core.canonical import digest_of
+from annotator.core.tables.faults import KEPT, FaultLog
 from annotator.hit_types.base import JSON
 from annotator.models import Rater
-from annotator.services.imports.faults import KEPT, FaultLog
 
 _TABLE = """
 DROP TABLE IF EXISTS import_judgment;

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from annotator.core.labels import cell_text, label_number
-from annotator.services.imports.faults import FaultLog
-from annotator.services.imports.readers import Line
+from annotator.core.tables.faults import FaultLog
+from annotator.core.tables.rows import Line
 from annotator.services.imports.value_columns import JudgmentColumns, ValueColumn
 
 #: The column that holds the label once a row of counts is taken apart.
@@ -17,6 +17,7 @@ VARIABLE = "label"
 #: Fields of ``JudgmentColumns`` that mean nothing for a table of label counts: it has no raters, and labels are headings.
 NOT_WITH_COUNTS = (
     "rater", "rater_name", "simulators", "seconds", "aside", "rater_attributes", "recode", "missing", "fold_case",
+    "decimal_comma",
 )  # fmt: skip
 #: No item has more raters than this.
 MOST = 100_000
@@ -48,13 +49,20 @@ def counts_taken_apart(rows: Iterator[Line], columns: Sequence[str], log: FaultL
 
 
 def count_columns(
-    *, item: Sequence[str], counts: Sequence[str], level: str = "nominal", variable: str = "", **more: Any
+    *,
+    item: Sequence[str],
+    counts: Sequence[str],
+    level: str = "nominal",
+    variable: str = "",
+    gold: str = "",
+    **more: Any,
 ) -> JudgmentColumns:
     """What the columns of a table of label counts mean; ``counts`` are its labels, in order. Raters have no names.
+    ``gold`` is the column of the correct label.
 
     >>> count_columns(item=["q"], counts=["yes", "no"]).values[0].labels
     ('yes', 'no')
     """
     labels = tuple(counts) if level in ("nominal", "ordinal") else ()
-    value = ValueColumn(COUNTED, variable or VARIABLE, level=level, labels=labels)
+    value = ValueColumn(COUNTED, variable or VARIABLE, level=level, labels=labels, gold=gold)
     return JudgmentColumns(tuple(item), (value,), unnamed=True, counts=tuple(counts), **more)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import IO, Any
@@ -13,15 +12,17 @@ from django.core.exceptions import ValidationError
 from django.db import connection, models, transaction
 
 from annotator.core.labels import cell_text
+from annotator.core.tables.faults import FaultLog
+from annotator.core.tables.rows import Line, TableFile
 from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
 from annotator.hit_types.images import StoredImage, image_columns, images_resolve
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import AuditAction, Dataset, FollowUp, Instance, Item, Study, System
 from annotator.selectors.images import images_of
+from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
-from annotator.services.imports.faults import DryRun, FaultLog, UnreadableRest
-from annotator.services.imports.readers import ImportTable, Line, table_open
+from annotator.services.control_arms import control_items_make
+from annotator.services.imports.readers import table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.items import items_clear
 
@@ -49,21 +50,7 @@ class ImportResult:
     dry_run: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        names = (
-            "rows",
-            "items",
-            "unchanged",
-            "instances",
-            "systems",
-            "explanations",
-            "follow_ups",
-            "outputs",
-        )
-        return {name: getattr(self, name) for name in names} | {
-            "ignored": list(self.ignored),
-            "warnings": self.warnings,
-            "dry_run": self.dry_run,
-        }
+        return {name: value for name, value in vars(self).items() if name != "preview"}
 
 
 def material_import(
@@ -77,19 +64,19 @@ def material_import(
     replace: bool = False,
     dry_run: bool = False,
 ) -> ImportResult:
-    """Read a file (of a format in ``plain_file.FORMATS``, recognised by the extension of ``name``) into a draft study.
+    """Read a file (of a format in ``core/tables/plain_file.py``, recognised by the extension of ``name``) into a draft study.
 
     ``mapping`` names the file's column for a column of the HIT type; ``constants`` gives a value for every row.
     ``attributes`` are further columns about an item (domain, difficulty), by which reports can group and filter.
     An item that exists already with the same content is left unchanged, so the same file can be imported again.
     With ``replace`` the study's items are deleted first. ``dry_run`` does everything and rolls it back. Raises
-    ``ImportRefused`` with every fault; then nothing is written.
+    ``FileRefused`` with every fault; then nothing is written.
 
     The rows go through a temporary table: time is linear in their number and memory constant.
     """
     log = FaultLog(name)
     result = ImportResult(dry_run=dry_run)
-    with suppress(DryRun), transaction.atomic():
+    with transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study.pk)
         if study.state != Study.State.DRAFT:
             log.add(f"the study is {study.state}; material can be imported into a draft only")
@@ -101,7 +88,7 @@ def material_import(
                 log.add(" ".join(error.messages))
                 log.check()
         reader = _Reader(
-            kind=hit_type_get(study.hit_type),
+            kind=study_hit_type(study),
             mapping=mapping or {},
             constants=constants or {},
             attributes=attributes,
@@ -111,11 +98,10 @@ def material_import(
             images=images_of(study=study),
         )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
-        with suppress(UnreadableRest), staging() as copy:
+        with staging() as copy:
             for line, draft in reader.drafts(table_open(file, name=name, log=log)):
-                if not log:
-                    stage_row(copy, line, draft, unnamed=f"{study.slug} (system not named)")
-        log.check()
+                # Also after a fault: keys that occur twice are reported together with it.
+                stage_row(copy, line, draft, unnamed=f"{study.slug} (system not named)")
         staged = staged_store(
             study_pk=study.pk,
             dataset_pk=dataset.pk,
@@ -123,7 +109,7 @@ def material_import(
             log=log,
             columns=[column.name for column in reader.kind.columns],
         )
-        if not staged.rows:
+        if not staged.rows and not log:
             log.add("has no rows")
         log.check()
         result.rows, result.unchanged = staged.rows, staged.unchanged
@@ -134,8 +120,18 @@ def material_import(
                 f"{plural(same, 'item')} of the study {'has' if same == 1 else 'have'} the same content as another item"
                 " under a different key"
             )
+        try:
+            control = control_items_make(study=study)
+        except ValidationError as error:
+            log.add(" ".join(error.messages))
+            log.check()
+        if control:
+            result.warnings.append(
+                f"{plural(control, 'item')} of the study's control arms are made from them"
+            )
         if dry_run:
-            raise DryRun
+            transaction.set_rollback(True)
+            return result
         counts = {"rows": result.rows, "unchanged": result.unchanged, **staged.written}
         audit_write(action=AuditAction.ITEMS_IMPORTED, study=study, target=name, after=counts)
     return result
@@ -185,15 +181,14 @@ class _Reader:
                     f"{kind.name} has no such column; it has: {', '.join(sorted(self.known))}", field=name
                 )
         for name in set(mapping) & set(constants):
-            log.add("is both mapped and set; expected one of the two", field=name)
+            log.add("is both mapped to a column and set to one value; choose one", field=name)
         self.mapped = {source: name for name, source in mapping.items()}
         self.seen: set[str] = set()
 
-    def drafts(self, table: ImportTable) -> Iterator[tuple[int, ItemDraft]]:
+    def drafts(self, table: TableFile) -> Iterator[tuple[int, ItemDraft]]:
         if table.columns is not None:
             self._check_columns(table.columns)
-        if self.log:
-            raise UnreadableRest
+        self.log.check()
         for line, values in table.rows:
             if not self.seen.issuperset(values):
                 self.seen.update(values)
@@ -264,12 +259,13 @@ def _limit(model: type[models.Model], name: str) -> int:
     return int(getattr(model._meta.get_field(name), "max_length", None) or 0)
 
 
+_SYSTEM, _SYSTEM_LIMIT = "the system's name", _limit(System, "name")
 _LIMITS = (
     ("the item's key", _limit(Item, "key"), lambda d: d.key),
     ("the condition", _limit(Item, "condition"), lambda d: d.condition),
     ("the instance's key", _limit(Instance, "key"), lambda d: d.material.instance_key),
     ("the gold label", _limit(Instance, "gold_label"), lambda d: d.material.gold_label),
-    ("the system's name", _limit(System, "name"), lambda d: d.material.system),
+    (_SYSTEM, _SYSTEM_LIMIT, lambda d: d.material.system),
     ("the model's name", _limit(System, "model"), lambda d: d.material.model),
     ("the method", _limit(System, "method"), lambda d: d.material.method),
     ("the generator", _limit(FollowUp, "generator"), lambda d: d.material.generator),
@@ -284,5 +280,5 @@ def _too_long(draft: ItemDraft) -> Iterator[tuple[str, int, str]]:
         if len(text) > limit:
             yield what, limit, text
     for _, system, _ in draft.material.parts:
-        if len(system) > _LIMITS[4][1]:
-            yield _LIMITS[4][0], _LIMITS[4][1], system
+        if len(system) > _SYSTEM_LIMIT:
+            yield _SYSTEM, _SYSTEM_LIMIT, system

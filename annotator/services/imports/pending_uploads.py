@@ -62,10 +62,10 @@ def park(*, study_pk: int, user_pk: int, file: IO[bytes], name: str) -> Parked:
 def parked(*, ticket: str, study_pk: int, user_pk: int) -> Parked | None:
     """The file of a ticket; None if the ticket is forged, expired or another person's."""
     try:
-        found = Parked(**signing.loads(ticket, salt=_SALT, max_age=timedelta(hours=HOURS)))
+        upload = Parked(**signing.loads(ticket, salt=_SALT, max_age=timedelta(hours=HOURS)))
     except (signing.BadSignature, TypeError):
         return None
-    return found if (found.study, found.user) == (study_pk, user_pk) else None
+    return upload if (upload.study, upload.user) == (study_pk, user_pk) else None
 
 
 # -- in pieces, because a proxy may refuse large request bodies ---------------------------------------------------
@@ -145,13 +145,13 @@ def pending_uploads_sweep() -> int:
         folders, names = default_storage.listdir(FOLDER)
     except FileNotFoundError:
         return 0
-    found = [f"{FOLDER}/{name}" for name in names]
+    paths = [f"{FOLDER}/{name}" for name in names]
     for folder in folders:
         _, pieces = default_storage.listdir(f"{FOLDER}/{folder}")
-        found += [f"{FOLDER}/{folder}/{piece}" for piece in pieces]
+        paths += [f"{FOLDER}/{folder}/{piece}" for piece in pieces]
     waiting = set(FileImport.objects.filter(state__in=FileImport.UNFINISHED).values_list("file", flat=True))
     old = timezone.now() - timedelta(hours=HOURS)
-    gone = [path for path in found if path not in waiting and default_storage.get_modified_time(path) < old]
+    gone = [path for path in paths if path not in waiting and default_storage.get_modified_time(path) < old]
     for path in gone:
         default_storage.delete(path)
     return len(gone)

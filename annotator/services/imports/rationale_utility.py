@@ -12,13 +12,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from annotator.core.tables.faults import FaultLog
 from annotator.hit_types.base import stable_key
-from annotator.services.imports.faults import FaultLog, UnreadableRest
 from annotator.services.imports.readers import max_bytes, table_open
 
 Answer = Literal["label", "before", "after"]
@@ -60,7 +59,7 @@ def normal(question: str) -> str:
 def rationale_utility_rows(
     *, rationales: Path, follow_ups: list[Path], system: str, answer: Answer = "label"
 ) -> Converted:
-    """Join the files; raises ``ImportRefused`` with every fault if a file doesn't have the expected form."""
+    """Join the files; raises ``FileRefused`` with every fault if a file doesn't have the expected form."""
     result = Converted()
     questions: dict[str, tuple[str, list[Any]]] = {}
     for path in follow_ups:
@@ -96,15 +95,15 @@ def utility_rows(*, rationales: Path, system: str = "") -> list[dict[str, str]]:
 
     One row for each rationale (all systems, or one): the columns of `utility`, and ``before`` and ``after``, the
     majority's answers before and after reading it. A question with several spellings gets its most frequent one. Raises
-    ``ImportRefused``.
+    ``FileRefused``.
     """
     seen: Counter[str] = Counter()
-    found = list(_rationales(rationales, system))
+    rows_read = list(_rationales(rationales, system))
     spellings: dict[str, Counter[str]] = {}
-    for row in found:
+    for row in rows_read:
         spellings.setdefault(normal(row["question"]), Counter())[" ".join(row["question"].split())] += 1
     rows = []
-    for row in found:
+    for row in rows_read:
         source = row["rationale_source"]
         instance = stable_key(normal(row["question"]))
         seen[f"{source}-{instance}"] += 1
@@ -173,8 +172,8 @@ def _told(entry: Any, path: Path, result: Converted) -> bool:
 def _rationales(path: Path, system: str) -> Iterator[dict[str, Any]]:
     log = FaultLog(str(path))
     sources: set[str] = set()
-    found: list[dict[str, Any]] = []
-    with suppress(UnreadableRest), path.open("rb") as file:
+    rows: list[dict[str, Any]] = []
+    with path.open("rb") as file:
         for line, row in table_open(file, name=path.name, log=log).rows:
             for name in ("question", "rationale", "rationale_source"):
                 if not isinstance(row.get(name), str) or not row[name].strip():
@@ -184,11 +183,11 @@ def _rationales(path: Path, system: str) -> Iterator[dict[str, Any]]:
                     log.add("expected true or false", line=line, field=name, value=row.get(name))
             sources.add(str(row.get("rationale_source")))
             if system in ("", row.get("rationale_source")):
-                found.append(row)
-    if not found and not log:
+                rows.append(row)
+    if not rows and not log:
         log.add(f"expected one of: {', '.join(sorted(sources))}", field="--system", value=system)
     log.check()
-    yield from found
+    yield from rows
 
 
 def _generated(path: Path) -> dict[str, list[Any]]:

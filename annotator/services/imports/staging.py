@@ -15,8 +15,8 @@ from typing import Any
 from django.db import connection
 
 from annotator.core.canonical import text_digest
+from annotator.core.tables.faults import KEPT, FaultLog
 from annotator.hit_types.base import ItemDraft
-from annotator.services.imports.faults import KEPT, FaultLog
 
 _COLUMNS = (
     "line", "key", "payload", "gold", "condition", "instance_key", "instance_input", "gold_label",

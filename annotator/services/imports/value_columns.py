@@ -55,7 +55,7 @@ class JudgmentColumns:
     a value that is no label ("-9": needs more information, which is also the -9.0 that pandas writes) to the name of a
     variable of its own. ``recode`` maps the
     file's spellings to labels, ``missing`` lists labels that mean no answer, and ``fold_case`` merges labels that
-    differ only in case or form. ``show`` lists columns that say what was judged. ``counts`` are columns of a table of label counts, each
+    differ only in case or form. ``decimal_comma`` reads 2,5 as a number. ``show`` lists columns that say what was judged. ``counts`` are columns of a table of label counts, each
     named after its label (see ``label_counts.count_columns``).
     """
 
@@ -73,6 +73,7 @@ class JudgmentColumns:
     show: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     fold_case: bool = False
+    decimal_comma: bool = False
     cluster: str = ""
     attributes: tuple[str, ...] = ()
     rater_attributes: tuple[str, ...] = ()
@@ -119,7 +120,7 @@ class JudgmentColumns:
 
     @cached_property
     def spelling(self) -> Spelling:
-        return Spelling(self.missing, self.recode, self.fold_case)
+        return Spelling(self.missing, self.recode, self.fold_case, self.decimal_comma)
 
 
 def variable_name(column: str) -> str:
@@ -172,16 +173,16 @@ class Reading:
 
     def listed(self, text: str, column: ValueColumn) -> list[str]:
         """The units that a cell lists; raises ``FieldErrors`` for an unknown or repeated one."""
-        found = [part.strip() for part in text.split(self.columns.separator)] if text else []
-        for unit in found:
+        units = [part.strip() for part in text.split(self.columns.separator)] if text else []
+        for unit in units:
             if unit not in column.listed:
                 raise FieldErrors(
                     {column.column: f"{unit!r} is not among {', '.join(column.listed)}; listed with"
                      f" {self.columns.separator!r} between them"}
                 )  # fmt: skip
-        if len(set(found)) != len(found):
-            raise FieldErrors({column.column: "lists one twice"})
-        return found
+        if len(set(units)) != len(units):
+            raise FieldErrors({column.column: "lists the same entry twice"})
+        return units
 
     def external(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         """(variable, unit, label) of a row of labels collected elsewhere; blank cells give none."""
@@ -190,9 +191,9 @@ class Reading:
             if column.listed:
                 if not text and self.columns.cell(values, column):
                     continue  # a label that means no answer, which lists nothing: not even that none is "yes"
-                found = self.listed(text, column)
+                units = self.listed(text, column)
                 for unit in column.listed:
-                    yield column.name, unit, "yes" if unit in found else "no"
+                    yield column.name, unit, "yes" if unit in units else "no"
                 continue
             for value, name in self.columns.aside.items():
                 if text:
@@ -266,12 +267,12 @@ class Gathered:
         names = [column.name for column in self.columns.values]
         asides = [*self.columns.aside.values()]
         order = [name for own in names for name in (own, *(f"{own}_{aside}" for aside in asides))]
-        found = {}
+        totals = {}
         for name in dict.fromkeys([*order, *self.labels, *self.gold]):
             given, correct = self.labels.get(name, Counter()), self.gold.get(name, Counter())
             if given or correct:
-                found[name] = given + Counter({k: n for k, n in correct.items() if k not in given})
-        return found
+                totals[name] = given + Counter({k: n for k, n in correct.items() if k not in given})
+        return totals
 
     def one_name(self) -> dict[str, dict[str, str]]:
         """For each variable, maps each spelling found to the label that it is read as, however many there are."""
@@ -287,7 +288,7 @@ class Gathered:
 
     def notes(self, one_name: Mapping[str, Mapping[str, str]]) -> list[str]:
         """Remarks on the labels as read, with counts. Numbers get none, since they can't be spelled in two ways."""
-        found = []
+        notes = []
         levels = {column.name: column.level for column in self.columns.values}
         declared = {column.name for column in self.columns.values if column.labels or column.listed}
         for name, counts in self.counted().items():
@@ -296,12 +297,12 @@ class Gathered:
                 read: Counter[str] = Counter()
                 for label, count in counts.items():
                     read[names.get(label, label)] += count
-                found += remarks(name, read)
+                notes += remarks(name, read)
             given = {names.get(label, label) for label in self.labels.get(name, ())}
             only = dict.fromkeys(names.get(label, label) for label in self.gold.get(name, ()))
             if name not in declared and (never := [label for label in only if label not in given]):
-                found.append(gold_note(name, never))
-        return found
+                notes.append(gold_note(name, never))
+        return notes
 
     def variables(self) -> list[JSON]:
         """The declarations for ``external_labels``; a variable without any label is left out, unless all are. Raises
@@ -346,9 +347,9 @@ def in_order(labels: Collection[str], column: ValueColumn | None) -> list[str]:
     if len(numbers) == len(labels):
         return sorted(labels, key=lambda label: (numbers[label], label))
     if column is not None and column.level == "ordinal":
-        found = ", ".join(map(repr, sorted(labels)[:20]))
+        shown = ", ".join(map(repr, sorted(labels)[:20]))
         raise FieldErrors({
             column.column: f"ordinal labels that are not numbers need their order, from low to high, as in "
-            f"--labels {column.name}=low,mid,high; the file has: {found}"
+            f"--labels {column.name}=low,mid,high; the file has: {shown}"
         })  # fmt: skip
     return sorted(labels)

@@ -12,11 +12,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator.core.canonical import text_digest
+from annotator.hit_types.arms import arm_of, explained_key
 from annotator.hit_types.base import JSON
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, ExamQuestion, Judgment, Participation, Rater, Study, User
 from annotator.selectors.participation import participation_step
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit, qualification_grant
 from annotator.services.participation import (
@@ -121,7 +122,7 @@ def take_steps(participation: Participation) -> None:
 
 def right_answers(participation: Participation, drawn: list[str]) -> dict[str, JSON]:
     """The correct response to each drawn exam question; fields that gold leaves out get any answer."""
-    kind = hit_type_get(participation.study.hit_type)
+    kind = study_hit_type(participation.study)
     rules = snapshot_content(participation.study.snapshot_id)
     answers = {}
     for row in ExamQuestion.objects.filter(exam_id=rules["exam"], key__in=drawn):
@@ -135,12 +136,14 @@ def right_answers(participation: Participation, drawn: list[str]) -> dict[str, J
 def play(assignment: Assignment, rater: RehearsalRater, rng: Random) -> None:
     """Answer every stage of one task."""
     item = assignment.item
-    stages = hit_type_get(assignment.participation.study.hit_type).stages(
-        item.payload, assignment.presentation
-    )
+    stages = study_hit_type(assignment.participation.study).stages(item.payload, assignment.presentation)
     for number in range(assignment.stage, len(stages)):
         raw = rehearsal_answer(
-            stages[number], gold=item.gold, item_key=item.key, accuracy=rater.accuracy, rng=rng
+            stages[number],
+            gold=item.gold,
+            item_key=explained_key(item.key, arm_of(item.payload)),  # the same right answer in every arm
+            accuracy=rater.accuracy,
+            rng=rng,
         )
         turn_take(user_id=rater.user.pk, assignment_pk=assignment.pk, stage=number, raw=raw)
 

@@ -5,6 +5,7 @@ The client keeps its own record, to be compared with what the server stored.
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +17,15 @@ from typing import Any
 
 import httpx2
 
+from annotator.hit_types.arms import arm_of, explained_key
 from annotator.hit_types.base import JSON, Question
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Assignment, Participation, Study
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import RehearsalRater, right_answers
+
+log = logging.getLogger(__name__)
 
 _FORM = re.compile(r"<form\b[^>]*\baction=\"(/task/(\d+)/)\"[^>]*>(.*?)</form>", re.S)
 _INPUT = re.compile(r"<input\b[^>]*>", re.S)
@@ -79,18 +83,21 @@ def rehearse_http(
     started = time.monotonic()
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         list(
-            pool.map(lambda pair: _work(study, pair[1], url, seed, pair[0], ledger, most), enumerate(raters))
+            pool.map(
+                lambda pair: _work(study, pair[1], ledger, url=url, seed=f"{seed} {pair[0]}", most=most),
+                enumerate(raters),
+            )
         )
     ledger.seconds = time.monotonic() - started
     return ledger
 
 
 def _work(
-    study: Study, rater: RehearsalRater, url: str, seed: int, number: int, ledger: Ledger, most: int | None
+    study: Study, rater: RehearsalRater, ledger: Ledger, *, url: str, seed: str, most: int | None
 ) -> None:
     from django.db import connection
 
-    rng = Random(f"rehearsal http {seed} {number}")
+    rng = Random(f"rehearsal http {seed}")
     try:
         browser = Browser(url)
         page = _enter(browser, study, rater)
@@ -102,6 +109,7 @@ def _work(
             if page.headers.get("HX-Redirect"):
                 page = browser.get(page.headers["HX-Redirect"])
     except Exception as error:
+        log.exception("a rehearsal over HTTP failed")
         with ledger.lock:
             ledger.faults.append(f"{rater.user.username}: {type(error).__name__}: {error}")
     finally:
@@ -116,9 +124,13 @@ def _turn(
     stage = int(data.get("stage", 0))
     assignment = Assignment.objects.select_related("item").get(pk=pk)
     item = assignment.item
-    stages = hit_type_get(study.hit_type).stages(item.payload, assignment.presentation)
+    stages = study_hit_type(study).stages(item.payload, assignment.presentation)
     data |= rehearsal_answer(
-        stages[stage], gold=item.gold, item_key=item.key, accuracy=rater.accuracy, rng=rng
+        stages[stage],
+        gold=item.gold,
+        item_key=explained_key(item.key, arm_of(item.payload)),
+        accuracy=rater.accuracy,
+        rng=rng,
     )
     before = time.monotonic()
     reply = browser.post(path, data, swap=True)
@@ -164,7 +176,7 @@ def _practise(
     participation = Participation.objects.select_related("study").get(study=study, rater__user=rater.user)
     rules = snapshot_content(participation.study.snapshot_id)
     question = Question(**rules["practice"][participation.practice_done])
-    stage = hit_type_get(rules["hit_type"]).question_stage(question.payload, question.gold)
+    stage = study_hit_type(participation.study).question_stage(question.payload, question.gold)
     answer = rehearsal_answer(stage, gold=question.gold, item_key=question.key, accuracy=1.0, rng=Random(0))
     reason = browser.post(page.url.path, answer)
     number = hidden_fields(reason.text).get("number", "")

@@ -7,7 +7,6 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
-from annotator.core.allocation import seeded_order
 from annotator.models import (
     Assignment,
     Exclusion,
@@ -21,12 +20,13 @@ from annotator.models import (
     Study,
     User,
 )
+from annotator.selectors.arms import places_planned
 from annotator.services.study import exam_faults, snapshot_freeze
 
 _PLACES = """
 INSERT INTO annotator_place (study_id, item_id, number, position, freed, rehearsal)
 SELECT %s, o.item, n, o.position, false, true
-FROM unnest(%s::bigint[], %s::int[]) AS o(item, position), generate_series(1, %s) AS n
+FROM unnest(%s::bigint[], %s::int[], %s::int[]) AS o(item, position, raters), generate_series(1, o.raters) AS n
 ON CONFLICT DO NOTHING
 """
 
@@ -51,10 +51,9 @@ def rehearsal_prepare(*, study: Study) -> Study:
     if study.state == Study.State.DRAFT:
         study.snapshot = snapshot_freeze(study=study, by=None)
         study.save(update_fields=["snapshot"])
-    items = list(study.items.filter(withdrawn_at__isnull=True).order_by("id").values_list("id", "key"))
-    positions = list(seeded_order([key for _, key in items], seed=study.seed))
+    items, positions, raters = map(list, zip(*places_planned(study), strict=True))
     with connection.cursor() as cursor:
-        cursor.execute(_PLACES, [study.pk, [pk for pk, _ in items], positions, study.redundancy])
+        cursor.execute(_PLACES, [study.pk, items, positions, raters])
     return study
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
 from django.core.exceptions import ValidationError
@@ -12,6 +13,8 @@ from annotator.core import jobs
 from annotator.models import Rehearsal, Study, User
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from annotator.services.rehearsal.places import rehearsal_prepare
+
+log = logging.getLogger(__name__)
 
 #: How much the accuracy of rehearsal raters varies around its mean (standard deviation).
 SPREAD = 0.06
@@ -80,6 +83,7 @@ def _run(pk: int) -> int:
     except Stopped:
         return added
     except Exception as error:  # whatever the error is, the waiting researcher must see that it failed
+        log.exception("rehearsal %s failed", pk)
         detail = "; ".join(error.messages) if isinstance(error, ValidationError) else str(error)
         _move(pk, Rehearsal.State.FAILED, error=f"{type(error).__name__}: {detail}"[:500])
         return added

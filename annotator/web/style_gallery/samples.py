@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from decimal import Decimal
 from types import SimpleNamespace as Row
 from typing import Any
 
@@ -11,12 +12,15 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 from django.utils import timezone
 from django.utils.safestring import mark_safe
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from annotator.hit_types.base import Block, Stage
+from annotator.recruitment.registry import PANELS
 from annotator.selectors.instructions import InstructionsChange, Passage
 from annotator.selectors.places import Places
 from annotator.selectors.preparation import Preparation
+from annotator.selectors.workload import Workload
 from annotator.web.style_gallery.stages import (
     AFTER,
     BEFORE,
@@ -121,7 +125,7 @@ class SignUp(forms.Form):
     email = forms.EmailField(
         label="Email address", required=False, help_text="Only to reach you about your work."
     )
-    password1 = forms.CharField(label="Password", widget=forms.PasswordInput, help_text="<ul><li>At least 10 characters.</li><li>Not one that everybody uses.</li></ul>")  # fmt: skip
+    password1 = forms.CharField(label="Password", widget=forms.PasswordInput, help_text="<ul><li>At least 10 characters.</li><li>Not one that everyone uses.</li></ul>")  # fmt: skip
 
 
 #: One page of each design; the others differ only in their text.
@@ -141,7 +145,21 @@ _CHANGED = InstructionsChange(
     ),
 )
 _PLACES, _PREPARATION = Places(101, False), Preparation(4, 3, 6)
+_WORK = Workload(
+    places=300,
+    units=100,
+    tasks_each=30,
+    people=10,
+    preparation=_PREPARATION,
+    minutes_each=1,
+    pay=Decimal("0.45"),
+    exam_pay=Decimal(1),
+)
 _EARNINGS = Row(done=40, total=19.0, exam=1.0, earned_something=True)
+_EXIT_PAY = format_lazy(
+    gettext_lazy("You've earned {amount}. You get it once the researchers have checked your work."),
+    amount="19.00 USD",
+)
 
 
 def _account(**changes: Any) -> Row:
@@ -166,10 +184,10 @@ def screens() -> list[Screen]:
     bound = SignUp({"username": "kim lee", "email": "kim@", "password1": ""})
     last_minutes = timezone.now() + timedelta(seconds=110)
     return [
-        Screen("invitation", "Invitation", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True, "places": _PLACES, "preparation": _PREPARATION}),
-        Screen("invitation-closed", "Invitation, closed", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": False, "places": _PLACES, "preparation": _PREPARATION}),
-        Screen("invitation-full", "Invitation, full", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "pay_per_hour": 18.0, "open": True, "places": Places(0, True), "preparation": _PREPARATION, "alert_url": "#"}),
-        Screen("nothing-left", "Nothing left for somebody", "annotator/no_places.html", {"study": STUDY, "places": Places(0, True), "earnings": _EARNINGS, "completion_code": "C1K7-QQ29", "asked": True, "me_url": "#"}),
+        Screen("invitation", "Invitation", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "work": _WORK, "work_time": "43 minutes", "open": True, "places": _PLACES, "preparation": _PREPARATION}),
+        Screen("invitation-closed", "Invitation, closed", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "work": _WORK, "work_time": "43 minutes", "open": False, "places": _PLACES, "preparation": _PREPARATION}),
+        Screen("invitation-full", "Invitation, full", "annotator/invitation.html", {"study": STUDY, "task_title": "guess a robot's answers", "join_url": "", "login_url": "#", "signup_url": "#", "work": _WORK, "work_time": "43 minutes", "open": True, "places": Places(0, True), "preparation": _PREPARATION, "alert_url": "#"}),
+        Screen("nothing-left", "Nothing left for a participant", "annotator/no_places.html", {"study": STUDY, "places": Places(0, True), "earnings": _EARNINGS, "exit_code": "C1K7-QQ29", "exit_pay": _EXIT_PAY, "asked": True, "me_url": "#"}),
         Screen("consent", "Consent", "annotator/consent.html", {"study": STUDY, "digest": "", "consent_html": mark_safe("<h2>What this is about</h2><p>We study whether explanations that computers give help people predict what they do. You read short texts and answer questions about them.</p><h2>What we keep</h2><p>Your answers, how long they took, and whether you left the page. Published data name no one.</p><h2>Your rights</h2><p>You can stop at any time, without a reason and without losing what you earned. You can download your data or ask for it to be deleted.</p>")}),
         Screen("instructions", "Instructions", "annotator/instructions.html", _instructions()),
         Screen("drawer", "Instructions, for the drawer", "annotator/_instructions.html", _instructions()),
@@ -193,10 +211,10 @@ def screens() -> list[Screen]:
         Screen("task-bidi", "Task, difficult text", "annotator/task.html", task(BIDI)),
         Screen("task-formats", "Task, code and tables", "annotator/task.html", task(FORMATS)),
         Screen("preview", "Preview", "annotator/preview.html", task(mode="preview", assignment=None, number=3, count=120, back_url="#", flag_url="", ask_url="", skip_url="", more_time_url="", hidden={"item": 2})),
-        Screen("done", "Done", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "places": Places(0, False), "alert_url": "#", "completion_code": "C1K7-QQ29", "me_url": "#"}),
-        Screen("done-return", "Done, back to the recruiter", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "all_done": True, "return_url": "#", "me_url": "#"}),
-        Screen("exam-failed-return", "Exam, not passed, back to the recruiter", "annotator/exam_result.html", {"study": STUDY, "score": 7, "count": 11, "pass_mark": 9, "passed": False, "feedback": False, "return_url": "#", "next_url": "#"}),
-        Screen("me", "Own page", "annotator/me.html", {"accounts": [_account(), _account(participation=Row(study=Row(slug="old", title="Which explanation is better?", state="closed", currency="USD"), state="left"), done=140, surplus=0, bonus=0, due=0, paid=63)], "messages_list": [Row(author_id=1, study=STUDY, created_at=timezone.now() - timedelta(hours=3), text="Yes, please go by what the robot says, not by what is true. Thank you for asking."), Row(author_id=None, study=STUDY, created_at=timezone.now() - timedelta(hours=5), text="In one task the robot is plainly wrong about whales. Do I go along with it?")], "has_password": True, "sent": "question"}),
+        Screen("done", "Done", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "places": Places(0, False), "alert_url": "#", "exit_code": "C1K7-QQ29", "exit_pay": _EXIT_PAY, "me_url": "#"}),
+        Screen("done-return", "Done, back to the recruiter", "annotator/done.html", {"study": STUDY, "earnings": _EARNINGS, "all_done": True, "return_url": "#", "return_label": next(iter(PANELS)).return_label, "me_url": "#"}),
+        Screen("exam-failed-return", "Exam, not passed, back to the recruiter", "annotator/exam_result.html", {"study": STUDY, "score": 7, "count": 11, "pass_mark": 9, "passed": False, "feedback": False, "return_url": "#", "return_label": next(iter(PANELS)).return_label, "next_url": "#"}),
+        Screen("me", "Own page", "annotator/me.html", {"accounts": [(_account(), {"can_end": True}), (_account(participation=Row(study=Row(slug="old", title="Which explanation is better?", state="closed", currency="USD"), state="left"), done=140, surplus=0, bonus=0, due=0, paid=63), {"exit_code": "C1K7-QQ29", "exit_pay": _EXIT_PAY})], "messages_list": [Row(author_id=1, study=STUDY, created_at=timezone.now() - timedelta(hours=3), text="Yes, please go by what the robot says, not by what is true. Thank you for asking."), Row(author_id=None, study=STUDY, created_at=timezone.now() - timedelta(hours=5), text="In one task the robot is plainly wrong about whales. Do I go along with it?")], "has_password": True, "sent": "question"}),
         Screen("me-empty", "Own page, empty", "annotator/me.html", {"accounts": [], "messages_list": []}),
         Screen("login", "Log in", "annotator/login.html", {"form": AuthenticationForm()}),
         Screen("signup", "Create an account, refused", "annotator/signup.html", {"form": bound}),

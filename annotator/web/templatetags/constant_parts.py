@@ -4,14 +4,12 @@
 
 ``{% include "components/icon.html" with name="check" only %}`` always renders the same, and a task page
 has fifteen of them. ``{% per_language %}...{% endper_language %}`` does the same for a passage: a task page has forty
-translations. `make bench ARGS=parts` measures what both save. They read undocumented attributes of Django's nodes, so they
-are active only with the Django versions in ``KNOWN``; with any other, ``include`` is Django's own, a passage is rendered
-each time, and pages are the same, only slower. A test fails when Django is upgraded to a version that isn't listed.
+translations. `make bench ARGS=parts` measures what both save. They read undocumented attributes of Django's nodes. A test
+fails when Django is upgraded to a version for which that hasn't been checked.
 """
 
 from __future__ import annotations
 
-import django
 from django import template
 from django.template.base import FilterExpression, Node, NodeList, Parser, TextNode, Token
 from django.template.context import Context
@@ -22,9 +20,6 @@ from django.templatetags.static import StaticNode
 from django.utils.translation import get_language
 
 register = template.Library()
-
-#: Versions of Django for which this use of ``IncludeNode`` has been checked.
-KNOWN = ((5, 2),)
 
 
 class RenderedOnce(Node):
@@ -43,21 +38,10 @@ class RenderedOnce(Node):
         return self.texts[language]
 
 
-class RenderedEachTime(Node):
-    def __init__(self, nodelist: NodeList) -> None:
-        self.nodelist = nodelist
-
-    def render(self, context: Context) -> str:
-        return self.nodelist.render(context)
-
-
+@register.tag
 def include(parser: Parser, token: Token) -> Node:
     node = do_include(parser, token)
     return RenderedOnce(node) if is_constant(node) else node
-
-
-if django.VERSION[:2] in KNOWN:
-    register.tag("include", include)
 
 
 def is_constant(node: IncludeNode) -> bool:
@@ -82,8 +66,6 @@ def per_language(parser: Parser, token: Token) -> Node:
     """
     passage = parser.parse(("endper_language",))
     parser.delete_first_token()
-    if django.VERSION[:2] not in KNOWN:
-        return RenderedEachTime(passage)
     for node in passage:
         if not _depends_only_on_the_language(node):
             what = f"line {node.token.lineno}: {node.token.contents!r}" if node.token else repr(node)

@@ -157,7 +157,7 @@ def plain_value(value: Any) -> str:
 
 
 #: The parts of a menu that differ between tasks. The rest depends only on which of these are given.
-_MENU = ("flag_url", "ask_url", "skip_url", "more_time_url", "csrf_token")
+_MENU = ("flag_url", "ask_url", "skip_url", "more_time_url", "end_url", "csrf_token")
 _SLOT = re.compile(r"slot-([a-z_]+)-tols")
 
 
@@ -209,7 +209,8 @@ def compare(given: Iterable[tuple[str, str]], correct: Iterable[tuple[str, str]]
 
 @dataclass(frozen=True)
 class InstructionSection:
-    """A section of the instructions. Each part has ``html``, or a worked example and its ``place``."""
+    """A section of the instructions. Each part has ``html``, or a worked example, its ``place`` and whether it is ``open``:
+    the first of a section is, since twenty examples are 25 screens of a phone."""
 
     title: str
     parts: tuple[Mapping[str, Any], ...]
@@ -229,7 +230,8 @@ def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[Instruction
     sections: list[tuple[str, list[Mapping[str, Any]]]] = [("", [])]
     for number, part in enumerate(parts, start=1):
         if "html" not in part:
-            sections[-1][1].append({**part, "place": f"ex{number}-"})
+            first = all("html" in one for one in sections[-1][1])
+            sections[-1][1].append({**part, "place": f"ex{number}-", "open": first})
             continue
         before, *rest = _HEADING.split(part["html"])
         if before.strip():

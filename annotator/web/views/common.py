@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -17,12 +16,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotator.accounts.attempts import Limit, attempt_count, client_address
-from annotator.core.errors import Conflict, Refused
+from annotator.accounts.receipt import receipt_done, receipt_path
+from annotator.core.errors import Conflict, Refused, Trouble
 from annotator.models import LoginAttempt, Participation, Study
-from annotator.recruitment.prolific import NAME as PROLIFIC
-from annotator.recruitment.prolific import SITE as PROLIFIC_SITE
-from annotator.recruitment.prolific import return_link
+from annotator.recruitment.panel import Panel
+from annotator.recruitment.registry import panel_get
 from annotator.selectors.participation import Step, participation_get_for, participation_step
+from annotator.web.exits import exit_shown
 from annotator.web.language import study_language_use
 
 if TYPE_CHECKING:
@@ -31,25 +31,13 @@ if TYPE_CHECKING:
 View = Callable[..., HttpResponse]
 
 
-@dataclass(frozen=True)
-class Trouble:
-    """A page that says what happened, what it means for the pay and what to do now."""
-
-    title: StrOrPromise
-    happened: StrOrPromise
-    pay: StrOrPromise
-    now: StrOrPromise
-    status: int = 200
-
-
-_KEPT = _("Everything you submitted is saved and counts for your pay.")
+_KEPT = _("Everything you submitted is saved and counts towards your pay.")
 _NOT_STARTED = _("You haven't started, so nothing is lost.")
-_LINK_KEPT = _("Anything you have submitted is saved.")
 _YOUR_PAGE = _("Your page shows your work and your pay.")
 _NEXT_TASK = _("Continue with the next task.")
 TROUBLES: dict[str, Trouble] = {
     "not_found": Trouble(_("Page not found"), _("There is no page at this address, or it isn't one of yours."), _KEPT, _("Go to your page to see your studies."), 404),
-    "login": Trouble(_("You're not logged in"), _("You were logged out, or your browser has deleted its cookies."), _("Everything you submitted before is saved and counts for your pay. An answer that couldn't be sent is saved on this device and will be sent once you're back."), _("Log in. If you joined without an account, open your personal link, or the study from where you found it."), 404),
+    "login": Trouble(_("You're not logged in"), _("You were logged out, or your browser has deleted its cookies."), _("Everything you submitted before is saved and counts towards your pay. An answer that couldn't be sent is saved on this device and will be sent once you're back."), _("Log in. If you joined without an account, open your personal link, or the study from where you found it."), 404),
     "link": Trouble(_("This link is not valid"), _("The link is incomplete, or its study no longer exists."), _NOT_STARTED, _("Copy the whole link from the invitation, or ask whoever sent it."), 404),
     "reset_link": Trouble(_("This link has expired"), _("A link to choose a new password works once and expires after one day."), _("This doesn't affect your work or your pay."), _("Ask for a new link on the log-in page."), 404),
     "return_link": Trouble(_("This link no longer works"), _("A personal link works until its owner sets a password, and only as a whole."), _KEPT, _("Copy the whole link, or log in with your username and password.")  , 404),
@@ -59,7 +47,7 @@ TROUBLES: dict[str, Trouble] = {
     "wait": Trouble(_("Take a break"), _("You have skipped or not finished many tasks in the last hour."), _KEPT, _("Try again in an hour."), 429),
     "paused": Trouble(_("The study is paused"), _("The researchers are not giving out tasks at the moment."), _KEPT, _("Come back later with the same link.")),
     "closed": Trouble(_("This study is closed"), _("It is no longer open."), _KEPT, _("There is nothing more to do. Your page shows what you did.")),
-    "lease_expired": Trouble(_("Time is up for this task"), _("The task was given to someone else."), _("Your earlier answers are saved and count for your pay. Your answer to this task was not submitted."), _NEXT_TASK),
+    "lease_expired": Trouble(_("Time is up for this task"), _("The task was given to someone else."), _("Your earlier answers are saved and count towards your pay. Your answer to this task was not submitted."), _NEXT_TASK),
     "already_done": Trouble(_("Already done"), _("You have already submitted this task."), _KEPT, _NEXT_TASK),
     "no_places": Trouble(_("All places are taken"), _("Others are doing all the tasks of this study at the moment."), _KEPT, _("Open the study again later. Its page can tell you when there are places again.")),
     "not_qualified": Trouble(_("You didn't qualify for this study"), _("You didn't pass the exam, and you have no attempts left."), _("You'll be paid for the exam as the invitation says. Not passing doesn't count against you in other studies."), _("There is nothing more to do.")),
@@ -68,37 +56,55 @@ TROUBLES: dict[str, Trouble] = {
     "left": Trouble(_("You have left this study"), _("You stopped, and your open task was given back."), _KEPT, _YOUR_PAGE),
     "full": Trouble(_("You have done all your tasks"), _("You have reached the maximum number of tasks per person."), _KEPT, format_lazy("{} {}", _("Thank you."), _YOUR_PAGE)),
     "not_now": Trouble(_("Not yet"), _("Another step comes first."), _KEPT, _("Go back to the study and continue from there."), 409),
-    "panel_needed": Trouble(_("Open this study from Prolific"), _("This study takes its participants from Prolific."), _NOT_STARTED, _("If you take part on Prolific, open the study again from there."), 403),
-    "panel_link": Trouble(_("We couldn't check your link"), _("The link from Prolific is incomplete, has expired, or was already used in another browser."), _LINK_KEPT, _("Go back to Prolific and open the study again from there."), 403),
-    "panel_known": Trouble(_("This study was started in another browser"), _("Somebody with your Prolific ID has already started this study in another browser."), _LINK_KEPT, _("Continue in the browser where you started. If you can't, write to the researchers on Prolific."), 403),
-    "panel_account": Trouble(_("Log in to continue"), _("You started this study with an account, so the link alone isn't enough."), _LINK_KEPT, _("Log in, then open the study again from Prolific."), 403),
-    "panel_down": Trouble(_("We can't check links from Prolific at the moment"), _("Prolific's server didn't respond."), _LINK_KEPT, _("Reload this page in a few minutes."), 503),
-    "panel_ended": Trouble(_("Your submission on Prolific has ended"), _("You returned it, or its time ran out. A task you had open was given to someone else."), _("Everything you submitted is saved. Prolific decides whether a submission that has ended is paid."), _("If this is a mistake, write to the researchers on Prolific.")),
-    "conflict": Trouble(_("Already answered"), _("You already gave a different answer to this step. Your first answer stands."), _("Your first answer counts."), _NEXT_TASK, 409),
+    "conflict": Trouble(_("Already answered"), _("You already gave a different answer to this step."), _("Your first answer counts."), _NEXT_TASK, 409),
 }  # fmt: skip
+#: Those after which a participant can't continue, at least for now: their pages have the code for it.
+ENDS = {"paused", "closed", "removed", "not_qualified", "needs", "panel_ended"}
 
 
-def trouble(request: HttpRequest, kind: str, *, message: str = "", slug: str = "") -> HttpResponse:
-    """The page for a kind of trouble; ``message``, if given, replaces its description of what happened."""
-    what = TROUBLES[kind]
+def trouble(
+    request: HttpRequest, kind: str, *, message: str = "", slug: str = "", panel: str = ""
+) -> HttpResponse:
+    """The page for a kind of trouble; ``message``, if given, replaces its description of what happened. ``panel`` is the
+    name of the recruitment panel that it is about."""
+    if kind == "login" and (asked := receipt_done(request)):
+        return redirect(receipt_path(asked))
+    about = panel_get(panel)
+    what = about.troubles[kind] if about else TROUBLES[kind]
     context = {
         "trouble": what,
         "kind": kind,
         "happened": message or what.happened,
-    } | _next_step(request, kind, slug)
+    } | _next_step(request, kind, slug, about)
+    if kind in ENDS and slug and request.user.pk is not None:
+        participation = participation_get_for(user_id=int(request.user.pk), slug=slug)
+        context |= exit_shown(participation) if participation is not None else {}
+    if "ending" in context:
+        context |= {"next_url": reverse("annotator:me"), "next_label": _("Your page")}
     return render(request, "annotator/trouble.html", context, status=what.status)
 
 
-def _next_step(request: HttpRequest, kind: str, slug: str) -> dict[str, StrOrPromise]:
+def panel_ended(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The page for somebody whose submission has ended at their panel, in words for the way in which it has."""
+    panel = panel_get(participation.recruiter)
+    if panel is None:
+        return trouble(request, "left", slug=participation.study.slug)
+    message = str(panel.ended_words(participation.panel_status))
+    return trouble(
+        request, "panel_ended", message=message, slug=participation.study.slug, panel=participation.recruiter
+    )
+
+
+def _next_step(request: HttpRequest, kind: str, slug: str, panel: Panel | None) -> dict[str, StrOrPromise]:
     """Where the button of a trouble page leads, and what it says."""
     if kind in ("login", "panel_account"):
         back = request.path if request.method == "GET" and kind == "login" else reverse("annotator:home")
         next_url = f"{reverse('annotator:login')}?{urlencode({'next': back})}"
         return {"next_url": next_url, "next_label": _("Log in")}
-    if kind in ("panel_needed", "panel_link", "panel_known", "panel_ended"):
-        return {"next_url": PROLIFIC_SITE, "next_label": _("Go to Prolific")}
     if kind == "panel_down":
         return {"next_url": request.get_full_path(), "next_label": _("Try again")}
+    if panel is not None and panel.site:
+        return {"next_url": panel.site, "next_label": panel.site_label}
     if not slug:
         return {"next_url": reverse("annotator:me"), "next_label": _("Your page")}
     label = _("Go to the open task") if kind == "elsewhere" else _("Back to the study")
@@ -114,7 +120,7 @@ def says_refusals(view: View) -> View:
             return view(request, *args, **kwargs)
         except Refused as error:
             slug = error.slug or kwargs.get("slug", "")
-            return trouble(request, error.kind, message=str(error), slug=slug)
+            return trouble(request, error.kind, message=str(error), slug=slug, panel=error.panel)
         except Conflict as error:
             return trouble(request, "conflict", message=str(error), slug=kwargs.get("slug", ""))
 
@@ -182,12 +188,3 @@ def safe_url(request: HttpRequest, url: str, default: str) -> str:
         url, {request.get_host()}, require_https=request.is_secure()
     )
     return url if allowed else default
-
-
-def return_url(participation: Participation, code: str) -> str:
-    """The address at the participant's recruitment panel for this completion code; empty for people who didn't come from
-    a panel, and without a code. Only pages on which somebody's work has ended use it.
-    """
-    if participation.recruiter != PROLIFIC or not code:
-        return ""
-    return return_link(code)

@@ -9,13 +9,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.models import Assignment, Participation, Study
+from annotator.selectors.consent import consented
+from annotator.selectors.exits import finished_as
+from annotator.selectors.last_answer import last_answer
 from annotator.selectors.participation import earnings_in
 from annotator.selectors.places import places_for
 from annotator.services.participation import (
     participation_leave,
     participation_return,
 )
-from annotator.web.views.common import participant, return_url, says_refusals
+from annotator.web.addresses import task_url
+from annotator.web.exits import exit_context, exit_shown
+from annotator.web.views.common import panel_ended, participant, says_refusals
 from annotator.web.views.places import alert_context
 
 
@@ -23,7 +28,8 @@ from annotator.web.views.places import alert_context
 @require_GET
 @says_refusals
 def done(request: HttpRequest, slug: str) -> HttpResponse:
-    """The final page with the completion code, only once the participant's work is complete."""
+    """The final page with the completion code, only once the participant's work is complete. The last answer can be undone
+    here, as the others can on the page of the next task."""
     participation = participant(request, slug)
     if participation.finished_at is None or participation.state != Participation.State.ACTIVE:
         return redirect("annotator:study", slug=slug)
@@ -35,10 +41,14 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": participation.study,
         "earnings": earnings,
-        "completion_code": participation.study.completion_code,
-        "return_url": return_url(participation, participation.study.completion_code),
         "me_url": reverse("annotator:me"),
-    }
+    } | exit_context(participation, finished_as(participation, done=earnings.done), earnings)
+    if last := last_answer(participation):
+        context |= {
+            "undo_url": task_url("undo", last.assignment.pk),
+            "undo_seconds": last.seconds,
+            "undone": last.assignment.taken_back,
+        }
     places = places_for(participation)
     reached = participation.study.max_items_per_rater
     context["all_done"] = reached is not None and earnings.done >= reached
@@ -52,7 +62,8 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
 def leave(request: HttpRequest, slug: str) -> HttpResponse:
     """Leave the study: submitted work is kept and paid, the open task goes to someone else."""
     participation = participant(request, slug)
-    participation_leave(participation=participation)
+    if participation.state == Participation.State.ACTIVE:
+        participation_leave(participation=participation)
     return redirect("annotator:left", slug=slug)
 
 
@@ -67,5 +78,13 @@ def left(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         participation_return(participation=participation)
         return redirect("annotator:study", slug=slug)
-    may_return = participation.study.state != Study.State.CLOSED
-    return render(request, "annotator/left.html", {"study": participation.study, "may_return": may_return})
+    if participation.panel_ended:
+        return panel_ended(request, participation)
+    earnings = earnings_in(participation)
+    context = {
+        "study": participation.study,
+        "earnings": earnings,
+        "declined": not consented(participation) and participation.instructions_at is None,
+        "may_return": participation.study.state != Study.State.CLOSED,
+    }
+    return render(request, "annotator/left.html", context | exit_shown(participation, earnings))

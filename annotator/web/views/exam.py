@@ -12,15 +12,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator.hit_types.base import FieldErrors
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import ExamAttempt
+from annotator.recruitment.panel import SCREENED_OUT
 from annotator.selectors.participation import exam_pay_words, participation_step
 from annotator.selectors.qualification import attempts_at, qualifications_held
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import question_here
 from annotator.selectors.user import user_of
 from annotator.services.exam import exam_attempt_of, exam_retry_at, exam_start, exam_submit, question_of
-from annotator.web.views.common import participant, return_url, says_refusals
+from annotator.web.exits import exit_context
+from annotator.web.views.common import participant, says_refusals
 from annotator.web.views.question_pages import missed_question, question_page
 from annotator.web.views.steps import nothing_to_prepare_for
 from annotator.web.views.task import raw_response
@@ -60,7 +62,7 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
             return result
     questions = {question.key: question for question in attempt.exam.questions.filter(key__in=attempt.drawn)}
     pages = []
-    kind = hit_type_get(rules["hit_type"])
+    kind = study_hit_type(participation.study)
     for number, key in enumerate(attempt.drawn, 1):
         row = questions[key]
         question = question_here(question_of(row), rules, "exam")
@@ -119,7 +121,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
     known = attempt.passed or participation.recruiter_verified or user_of(request).has_usable_password()
     feedback = rules["exam_feedback"] and known and (retry_at is None or rules.get("exam_key_early", False))
     if feedback:
-        kind = hit_type_get(rules["hit_type"])
+        kind = study_hit_type(participation.study)
         for answer in attempt.answers.filter(right=False).select_related("question"):
             number = attempt.drawn.index(answer.question.key) + 1
             question = question_here(question_of(answer.question), rules, "exam")
@@ -142,6 +144,7 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         "next_url": reverse("annotator:study", args=[slug]),
         "retry_url": reverse("annotator:exam", args=[slug]) + "?again=1",
         "granted": granted,
-        "return_url": return_url(participation, participation.study.screened_out_code) if ended else "",
     }
+    if ended:
+        context |= exit_context(participation, SCREENED_OUT)
     return render(request, "annotator/exam_result.html", context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -14,15 +15,17 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from annotator.accounts.receipt import receipt_done, receipt_path, receipt_remember
 from annotator.accounts.return_link import return_path
 from annotator.hit_types.base import Stage
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Consent, ExamAnswer, ExamAttempt, Judgment, Message, Participation, Rater
-from annotator.selectors.participation import earnings_of
+from annotator.selectors.participation import Earnings, earnings_of
 from annotator.selectors.places import place_alerts_of
+from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
 from annotator.services.message import message_send, replies_read
 from annotator.services.participation import rater_for
+from annotator.web.exits import exit_shown
 from annotator.web.views.common import participant, safe_url, says_refusals
 from annotator.web.wording import stage_shown, stages_shown
 
@@ -38,20 +41,33 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @never_cache
-@login_required
 def me(request: HttpRequest) -> HttpResponse:
+    """A person's own page. A guest whose data have been removed has none any more, but a receipt."""
+    if not request.user.is_authenticated and (asked := receipt_done(request)):
+        return redirect(receipt_path(asked))
+    return own_page(request)
+
+
+@login_required
+def own_page(request: HttpRequest) -> HttpResponse:
     """Studies with work and pay, and messages to and from the researchers."""
     if request.user.is_staff:
         return redirect("admin:index")
     rater = rater_for(user=user_of(request))
+    accounts = [_account(one) for one in earnings_of(rater_id=rater.pk)]
     context = {
         "rater": rater,
-        "accounts": earnings_of(rater_id=rater.pk),
+        "accounts": accounts,
+        # Panels forbid asking their participants for a name or an address.
+        "from_panel": any(earnings.participation.recruiter for earnings, _ in accounts),
         "messages_list": Message.objects.filter(rater=rater)
         .select_related("study")
         .order_by("-created_at")[:100],
         "has_password": user_of(request).has_usable_password(),
-        "data_requests": rater.data_requests.select_related("study").order_by("-asked_at"),
+        "data_requests": [
+            (one, request.build_absolute_uri(receipt_path(one)))
+            for one in rater.data_requests.select_related("study").order_by("-asked_at")
+        ],
         "return_url": request.build_absolute_uri(path) if (path := return_path(user_of(request))) else "",
         "place_alerts": place_alerts_of(rater_id=rater.pk),
         "sent": request.GET.get("sent", ""),
@@ -59,6 +75,15 @@ def me(request: HttpRequest) -> HttpResponse:
     response = render(request, "annotator/me.html", context)
     replies_read(rater_id=rater.pk)  # they are on the page now
     return response
+
+
+def _account(earnings: Earnings) -> tuple[Earnings, dict[str, Any]]:
+    """A study on the person's page: their earnings, and how it ended for them or how they can end it."""
+    participation = earnings.participation
+    study = participation.study
+    shown = exit_shown(participation, earnings)
+    can_end = not shown and earnings.done and study.partly_code
+    return earnings, shown | {"can_end": bool(can_end)}
 
 
 @require_POST
@@ -75,7 +100,11 @@ def message(request: HttpRequest, slug: str) -> HttpResponse:
         message_send(participation=participation, kind=kind, text=text)
     except ValidationError:
         return redirect("/me/?sent=empty")
-    return redirect("/me/?sent=" + kind)
+    response = redirect("/me/?sent=" + kind)
+    if kind == "deletion":
+        asked = participation.study.data_requests.filter(rater=participation.rater).latest("asked_at")
+        receipt_remember(response, request, asked)
+    return response
 
 
 @require_POST
@@ -127,15 +156,15 @@ def own_data(rater: Rater) -> Iterator[str]:
     for attempt in ExamAttempt.objects.filter(participation__rater=rater):
         yield line("exam", number=attempt.number, submitted=attempt.submitted_at, score=attempt.score)
     answers = ExamAnswer.objects.filter(attempt__participation__rater=rater).order_by("attempt", "pk")
-    for answer in answers.select_related("attempt__exam", "question"):
-        kind, question = hit_type_get(answer.attempt.exam.hit_type), answer.question
+    for answer in answers.select_related("attempt__participation__study", "question"):
+        kind, question = study_hit_type(answer.attempt.participation.study), answer.question
         yield line(
             "exam answer", number=answer.attempt.number, shown=shown_in([stage_shown(kind.question_stage(question.payload, question.gold))]),
             answers=dict(kind.describe(question.payload, answer.response, translate=gettext)),
         )  # fmt: skip
     judgments = Judgment.objects.filter(rater=rater).order_by("id")
     for judgment in judgments.select_related("item", "study", "assignment").iterator(chunk_size=500):
-        kind = hit_type_get(judgment.study.hit_type)
+        kind = study_hit_type(judgment.study)
         drawn = judgment.assignment.presentation if judgment.assignment else None
         said = dict(kind.describe(judgment.item.payload, judgment.response, drawn, gettext))
         yield line(

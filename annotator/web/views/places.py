@@ -14,27 +14,29 @@ from django.views.decorators.http import require_POST
 
 from annotator.accounts.sessions import person_log_in
 from annotator.core.errors import Refused
-from annotator.models import Participation, PlaceAlert, Study
+from annotator.models import Assignment, Participation, PlaceAlert, Study
+from annotator.recruitment.panel import PARTLY
+from annotator.selectors.exits import nothing_left
 from annotator.selectors.participation import earnings_in
 from annotator.selectors.places import Places, places_for
 from annotator.services.participation import annotator_create, rater_for
 from annotator.services.place_alert import place_alert_make
+from annotator.web.exits import exit_context
 from annotator.web.language import study_language_use
-from annotator.web.views.common import new_account_count, return_url, says_refusals, trouble
+from annotator.web.views.common import new_account_count, says_refusals, trouble
 
 
 def no_places(request: HttpRequest, participation: Participation) -> HttpResponse:
     """The page for somebody who could continue but for whom no tasks are left, whether they have done any or not."""
     study = participation.study
     places = places_for(participation)
+    earnings = earnings_in(participation)
     context = {
         "study": study,
-        "earnings": earnings_in(participation),
-        # People from a panel go back with the code that says that they found nothing, not with the one for completing.
-        "completion_code": "" if participation.recruiter else study.completion_code,
-        "return_url": return_url(participation, study.nothing_left_code),
+        "earnings": earnings,
         "me_url": reverse("annotator:me"),
-    }
+        "skipped": participation.assignments.filter(state=Assignment.State.RETURNED).exists(),
+    } | exit_context(participation, PARTLY if earnings.done else nothing_left(participation), earnings)
     return render(request, "annotator/no_places.html", context | alert_context(request, study, places))
 
 
@@ -76,7 +78,7 @@ def place_alert(request: HttpRequest, token: str) -> HttpResponse:
             study=study,
             rater=rater_for(user=user),
             url=request.build_absolute_uri(path),
-            email=request.POST.get("email", ""),
+            email="" if study.panel else request.POST.get("email", ""),  # panels forbid asking for it
         )
     except ValidationError:
         return redirect(f"{path}?{urlencode({'alert': 'email'})}#tell-me")

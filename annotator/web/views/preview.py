@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.core.allocation import presentation_rng
 from annotator.hit_types.base import JSON, FieldErrors, answers_in_words
-from annotator.hit_types.registry import hit_type_get
 from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.selectors.study_texts import draft_rules, instructions_text
 from annotator.web.language import study_language_use
@@ -34,7 +33,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
     """
     study = study_get_for(user=request.user, pk=pk)
     study_language_use(request, study)
-    kind = hit_type_get(study.hit_type)
+    kind = study_hit_type(study)
     number = _whole(request.POST.get("item") or request.GET.get("item"), 0)
     count = study.items.count()
     item = study.items.order_by("id")[number : number + 1].first()

@@ -11,12 +11,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import Question
-from annotator.hit_types.registry import hit_type_get
 from annotator.models import Participation
+from annotator.selectors.consent import asked_again
 from annotator.selectors.participation import participation_step
 from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at
 from annotator.selectors.snapshot import snapshot_content
+from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import consent_text, instructions_text, question_here
 from annotator.services.exam import exam_retry_at
 from annotator.services.participation import (
@@ -28,7 +29,7 @@ from annotator.services.participation import (
     practice_answer,
 )
 from annotator.web.markdown import instructions_context, markdown_html
-from annotator.web.views.common import at_step, participant, says_refusals, trouble
+from annotator.web.views.common import at_step, panel_ended, participant, says_refusals, trouble
 from annotator.web.views.places import no_places
 from annotator.web.views.question_pages import practice_turn
 from annotator.web.views.task import raw_response
@@ -55,10 +56,10 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     if step in _PAGES:
         return redirect(_PAGES[step], slug=slug)
     if step == "left" and participation.panel_ended:
-        return trouble(request, "panel_ended")
+        return panel_ended(request, participation)
     if step == "left":
         return redirect("annotator:left", slug=slug)
-    return trouble(request, step)
+    return trouble(request, step, slug=slug)
 
 
 def nothing_to_prepare_for(participation: Participation, step: str) -> bool:
@@ -87,12 +88,20 @@ def consent(request: HttpRequest, participation: Participation) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("decision") != "agree":
             if request.POST.get("sure") != "yes":
-                return render(request, "annotator/decline.html", {"study": participation.study})
+                again = asked_again(participation)
+                return render(
+                    request, "annotator/decline.html", {"study": participation.study, "again": again}
+                )
             participation_leave(participation=participation)
             return redirect("annotator:left", slug=participation.study.slug)
         consent_give(participation=participation, digest=request.POST.get("digest", ""))
         return redirect("annotator:study", slug=participation.study.slug)
-    context = {"study": participation.study, "consent_html": markdown_html(text), "digest": text_digest(text)}
+    context = {
+        "study": participation.study,
+        "consent_html": markdown_html(text),
+        "digest": text_digest(text),
+        "again": asked_again(participation),
+    }
     return render(request, "annotator/consent.html", context)
 
 
@@ -142,7 +151,7 @@ def _version_shown(request: HttpRequest) -> int | None:
 
 def _instructions(participation: Participation) -> dict[str, Any]:
     rules = snapshot_content(participation.study.snapshot_id)
-    kind = hit_type_get(rules["hit_type"])
+    kind = study_hit_type(participation.study)
     return {
         "study": participation.study,
         "task_title": wording_shown(kind.task_title),
@@ -157,7 +166,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
 def practice(request: HttpRequest, participation: Participation) -> HttpResponse:
     """One practice question at a time, stage by stage as in a task, with the verdict and the reason after its last answer."""
     rules = snapshot_content(participation.study.snapshot_id)
-    kind = hit_type_get(rules["hit_type"])
+    kind = study_hit_type(participation.study)
     number = participation.practice_done
     question = question_here(Question(**rules["practice"][number]), rules, "practice")
     if request.method == "POST" and request.POST.get("go") == "on":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -114,10 +115,15 @@ def _submit_shown(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         turn = _turn(request, pk)
     except FieldErrors as error:
-        return _invalid(request, pk, raw_response(request.POST), error)
+        return _form_again(request, pk, raw_response(request.POST), errors=error.errors)
     except ConsentOutdated:
         slug = Assignment.objects.values_list("participation__study__slug", flat=True).get(pk=pk)
         return to_page(request, reverse("annotator:consent", args=[slug]))
+    except Refused as refusal:
+        if refusal.kind != "left":
+            raise
+        # They left in another tab, or their panel says so. What they wrote stays on the page.
+        return _form_again(request, pk, raw_response(request.POST), notice=str(refusal))
     submitted, participation = turn.submitted, turn.submitted.assignment.participation
     if not request.headers.get("HX-Request"):
         return redirect("annotator:tasks", slug=participation.study.slug)
@@ -168,16 +174,24 @@ def _signals(request: HttpRequest) -> dict[str, Any]:
     return signals if isinstance(signals, dict) else {}
 
 
-def _invalid(request: HttpRequest, pk: int, raw: dict[str, Any], error: FieldErrors) -> HttpResponse:
-    """The same task again, with the submitted answer and its errors."""
+def _form_again(
+    request: HttpRequest,
+    pk: int,
+    raw: dict[str, Any],
+    *,
+    errors: Mapping[str, str] | None = None,
+    notice: str = "",
+) -> HttpResponse:
+    """The same task again, with the submitted answer and what is wrong with it."""
     assignment = (
         Assignment.objects.select_related("participation__study", "item")
         .filter(pk=pk, rater__user=user_of(request))
         .get()
     )
     page = task_page(
-        assignment=assignment, progress=progress_of(assignment.participation), raw=raw, errors=error.errors
+        assignment=assignment, progress=progress_of(assignment.participation), raw=raw, errors=errors
     )
+    page.notice = notice
     return render(request, template(request), page.context(), status=422)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,7 +25,6 @@ from evaluation.agreement.output_csv import as_csv, units_csv
 from evaluation.agreement.output_text import as_text
 from evaluation.agreement.reading import ReadRatings, read_ratings
 from evaluation.agreement.reading_counts import read_counts
-from evaluation.agreement.reading_faults import UnreadableRatings
 from evaluation.agreement.selection import select_rows, without_labels
 from evaluation.agreement.summary import AgreementSummary, summarize
 
@@ -124,6 +126,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--fold-case", action="store_true", help="read labels that differ only in case or form as one"
         )
+        parser.add_argument("--decimal-comma", action="store_true", help="numbers have a decimal comma: 2,5")
         parser.add_argument(
             "--min-overlap", type=_whole(1), default=10, metavar="N",
             help="pairs of raters that share fewer units are listed, not averaged (10)",
@@ -140,6 +143,10 @@ class Command(BaseCommand):
             help="intervals for these raters and other units, or for new raters too (these)",
         )  # fmt: skip
         parser.add_argument("--seed", type=_whole(0), default=0, metavar="N", help="of the bootstrap (0)")
+        parser.add_argument(
+            "--all-pairs", action="store_true",
+            help="print every pair of raters, not only the 20 with the lowest kappa",
+        )  # fmt: skip
         parser.add_argument("--format", choices=("text", "json", "csv"), default="text")
         parser.add_argument(
             "--simulators",
@@ -174,7 +181,7 @@ class Command(BaseCommand):
             if options["units"]:
                 shown = without_labels(read, options["without_label"]).ratings
                 Path(options["units"]).write_text(units_csv(unit_distributions(shown)), encoding="utf-8")
-        except (UnreadableRatings, ValueError) as error:
+        except ValueError as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{error.filename or options['file']}: {error.strerror or error}") from error
@@ -185,9 +192,13 @@ class Command(BaseCommand):
         }
         if additions.accuracy is not None:
             settings |= {name: options[name] for name in ("blanks", "ties")}
-        write = {"json": json_pieces, "csv": as_csv, "text": as_text}[options["format"]]
-        found = write(summary, settings, additions)
-        for piece in [found] if isinstance(found, str) else found:
+        writers: dict[str, Callable[..., str | Iterable[str]]] = {
+            "json": json_pieces,
+            "csv": as_csv,
+            "text": partial(as_text, all_pairs=options["all_pairs"]),
+        }
+        text = writers[options["format"]](summary, settings, additions)
+        for piece in [text] if isinstance(text, str) else text:
             self.stdout.write(piece, ending="")
 
 
@@ -198,11 +209,16 @@ def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
     name = "standard input" if from_stdin else options["file"]
     only = _chosen(options["only"])
     if options["counts"]:
-        for other in ("rater", "value", "cluster", "gold", "by", "only", "order", "simulators"):
+        for other in ("rater", "value", "cluster", "by", "only", "order", "simulators"):
             if options[other]:
                 raise CommandError(f"--counts takes no --{other}")
         read = read_counts(
-            source, unit=options["unit"], counts=options["counts"], level=options["level"], name=name
+            source,
+            unit=options["unit"],
+            counts=options["counts"],
+            gold=options["gold"],
+            level=options["level"],
+            name=name,
         )
         return read, ["raters have no names: statistics of pairs and of single raters are left out"]
     for needed in ("rater", "value"):
@@ -219,7 +235,9 @@ def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
         level=options["level"],
         order=options["order"],
         simulators=options["simulators"],
-        spelling=Spelling(options["missing"], _pairs(options["recode"]), options["fold_case"]),
+        spelling=Spelling(
+            options["missing"], _pairs(options["recode"]), options["fold_case"], options["decimal_comma"]
+        ),
         name=name,
     )
     notes = [*read.notes]
@@ -233,13 +251,13 @@ def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
 
 def _chosen(arguments: list[str]) -> dict[str, list[str]]:
     """``COL=VALUE`` of ``--only`` as the values of each column."""
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for argument in arguments:
         column, equals, value = argument.partition("=")
         if not equals or not column:
             raise CommandError(f"--only: expected COL=VALUE, got {argument!r}")
-        found.setdefault(column, []).append(value)
-    return found
+        values.setdefault(column, []).append(value)
+    return values
 
 
 def _summary(read: ReadRatings, options: dict[str, Any]) -> AgreementSummary:
@@ -295,4 +313,5 @@ def _additions(read: ReadRatings, options: dict[str, Any]) -> Additions:
     right = accuracy(
         read.ratings, read.gold, labels=labels, unanswered=unanswered, ties_wrong=ties_wrong, **resampling
     )
-    return Additions(groups, right)
+    # Numbers of raters within each unit are no raters, so there is no accuracy of each.
+    return Additions(groups, replace(right, raters={}) if options["counts"] else right)

@@ -29,10 +29,10 @@ class Command(BaseCommand):
             content = compute_across(studies=studies, choices=choices, figures=False).content
         except (ValueError, KeyError) as error:
             raise CommandError(named(studies, error)) from error
-        found = [s for s in content["sections"] if s["id"] not in OTHERS]
-        if {section["id"] for section in found} <= {"summary"}:
+        sections = [s for s in content["sections"] if s["id"] not in OTHERS]
+        if {section["id"] for section in sections} <= {"summary"}:
             names = ", ".join(study.slug for study in studies)
             self.stderr.write(f"{names}: this task type has no metrics beyond agreement, which follows")
-            found = [s for s in content["sections"] if s["id"] in ("summary", "agreement")]
-        content["sections"] = found
+            sections = [s for s in content["sections"] if s["id"] in ("summary", "agreement")]
+        content["sections"] = sections
         self.stdout.write(export(content, {}, options["format"]), ending="")

@@ -11,19 +11,28 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.tables.faults import FileRefused
 from annotator.core.words import plural
-from annotator.models import Workspace
-from evaluation.management.commands.simulate import money
+from evaluation.management.control import money
+from evaluation.management.endpoints import endpoint_and_workspace
 from evaluation.models import Pipeline, Report, Run
 from evaluation.pipelines.advance import pipeline_advance
 from evaluation.pipelines.create import overrides_check, pipeline_create, recipe_save
-from evaluation.pipelines.endpoints import ALL_STEPS, simulators_read
-from evaluation.pipelines.plan import StepPlan, pipeline_plan
+from evaluation.pipelines.endpoints import overrides_for_all
+from evaluation.pipelines.plan import StepPlan, likely_cost, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
+from evaluation.pipelines.slots import SLOTS
 from evaluation.runs.inline import run_inline
-from evaluation.selectors.endpoint import endpoint_named, endpoints_usable_in
-from evaluation.services.dataset import DatasetFaults, dataset_inputs, dataset_load
+from evaluation.selectors.material import PIPELINE_PREFIX
+from evaluation.services.dataset import dataset_inputs, dataset_load
 from evaluation.services.report import report_compute
+
+#: What each slot of a recipe is for.
+SLOT_HELP = {
+    "second": "A second model, for recipes that study several.",
+    "third": "A third model, for recipes that study three.",
+    "evaluator": "The model that writes counterfactuals, splits explanations and judges, the same for all models compared.",
+}
 
 
 def overrides_read(given: list[str]) -> dict[str, dict[str, Any]]:
@@ -54,17 +63,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--workspace",
             default="",
-            help="The workspace that owns it: its number, or the user name of the person whose own workspace it is.",
+            help="The workspace that owns it: its number, or a user name. Needed only if several have an endpoint of this name.",
         )
         parser.add_argument("--limit", type=int, help="Use only this many instances.")
-        parser.add_argument(
-            "--second", default="", help="The second model, for recipes whose generators alternate."
-        )
-        parser.add_argument(
-            "--second-endpoint",
-            default="",
-            help="The endpoint of the second model; default: the first one's.",
-        )
+        for slot, what in SLOT_HELP.items():
+            parser.add_argument(f"--{slot}", default="", help=f"{what} Default: none.")
+            parser.add_argument(
+                f"--{slot}-endpoint", default="", help="Its endpoint; default: the pipeline's."
+            )
         parser.add_argument(
             "--simulator",
             action="append",
@@ -95,29 +101,18 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        workspace = self._workspace(options["workspace"])
+        endpoint, workspace = endpoint_and_workspace(name=options["endpoint"], workspace=options["workspace"])
         owner = workspace.pk if workspace else None
-        endpoint = endpoint_named(name=options["endpoint"], workspace_id=owner)
-        if endpoint is None:
-            names = ", ".join(endpoints_usable_in(owner).values_list("name", flat=True)) or "none"
-            raise CommandError(f"no endpoint {options['endpoint']!r}; expected one of: {names}")
         overrides = overrides_read(options["override"])
         path: Path = options["dataset"]
         if not path.is_file():
             raise CommandError(f"no file {path}")
-        for_all = {
-            "second": options["second"],
-            "second_endpoint": options["second_endpoint"],
-            "budget": options["budget"],
-        }
-        whole: dict[str, Any] = {
-            name: str(value) for name, value in for_all.items() if value not in (None, "")
-        }
-        if options["simulator"]:
-            whole["simulators"] = simulators_read(",".join(options["simulator"]))
-        if options["allow_own_model"]:
-            whole["allow_own_model"] = True
-        overrides |= {ALL_STEPS: whole} if whole else {}
+        overrides |= overrides_for_all(
+            slots={name: options[name] for slot in SLOTS for name in (slot, f"{slot}_endpoint")},
+            budget=options["budget"],
+            simulators=",".join(options["simulator"]),
+            allow_own_model=options["allow_own_model"],
+        )
         try:
             content = recipe_check(self._recipe(options["recipe"]))
             overrides_check(content=content, overrides=overrides)
@@ -136,7 +131,7 @@ class Command(BaseCommand):
                 return
             recipe = recipe_save(content=content, workspace=workspace)
             dataset, new = dataset_load(
-                name=options["name"] or f"pipeline: {path.stem}",
+                name=options["name"] or f"{PIPELINE_PREFIX}{path.stem}",
                 path=path,
                 workspace=workspace,
                 task=recipe.content["task"],
@@ -149,33 +144,29 @@ class Command(BaseCommand):
                 overrides=overrides,
                 check_simulators=True,
             )
-        except (DatasetFaults, RecipeError, KeyError) as error:
+        except (FileRefused, RecipeError, KeyError) as error:
             raise CommandError(str(error.args[0] if isinstance(error, KeyError) else error)) from None
         except ValidationError as error:
             raise CommandError("; ".join(error.messages)) from None
         self.stdout.write(f"pipeline {pipeline.pk}: {recipe} on {dataset} ({plural(new, 'new instance')})")
         self._follow(pipeline, inline=options["inline"])
 
-    def _workspace(self, given: str) -> Workspace | None:
-        """The workspace with this number or owner's user name. None if not given; then only superusers reach the
-        result."""
-        if not given:
-            return None
-        key = {"pk": given} if given.isdecimal() else {"personal_of__username": given}
-        found = Workspace.objects.filter(**key).first()
-        if found is None:
-            raise CommandError(f"no workspace {given!r}; give its number or a user name")
-        return found
-
     def _say_plan(self, plans: list[StepPlan]) -> None:
         self.stdout.write("At most:")
         for plan in plans:
             asked = f"{plural(plan.calls, 'call')}, {plan.cost:.4f}" if plan.calls else "no calls"
+            if plan.calls and plan.likely is not None:
+                asked += f"; by earlier replies about {plan.likely:.4f} ({plan.low:.4f} to {plan.high:.4f})"
             self.stdout.write(f"  {plan.name}: {plan.note or asked}")
         calls, cost = sum(plan.calls for plan in plans), sum(plan.cost for plan in plans)
         self.stdout.write(
             f"  in all {plural(calls, 'call')}, {cost:.4f} in the currency of the endpoint's prices, without retries"
         )
+        if likely := likely_cost(plans):
+            about, low, high = likely
+            self.stdout.write(
+                f"  by earlier replies of the same models about {about:.4f} ({low:.4f} to {high:.4f})"
+            )
 
     def _recipe(self, name: str) -> Any:
         if name.endswith(".json"):

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.services.imports.faults import ImportRefused
+from annotator.core.tables.faults import FileRefused
 from evaluation.management.commands.pipeline import overrides_read
 from evaluation.models import Pipeline, Report, Run
 from evaluation.pipelines.advance import pipeline_step_again
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         given = overrides_read([f"{name}.{text}" for text in options["override"]])
         try:
             made = pipeline_step_again(pipeline=pipeline, name=name, choices=given.get(name))
-        except (ValidationError, ImportRefused) as error:
+        except (ValidationError, FileRefused) as error:
             raise CommandError("; ".join(getattr(error, "messages", [str(error)]))) from None
         if options["inline"] and isinstance(made, Run):
             made = run_inline(run=made)

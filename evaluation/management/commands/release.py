@@ -11,7 +11,9 @@ from django.core.files.storage import default_storage
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.core.whole_file import whole_file
+from annotator.core.words import plural
 from evaluation.models import Release, Report
+from evaluation.selectors.release import texts_waiting
 
 
 class Command(BaseCommand):
@@ -37,6 +39,13 @@ class Command(BaseCommand):
             "are always released.",
         )
 
+        parser.add_argument(
+            "--free-text",
+            action="store_true",
+            help="Release answers in words and reasons of exclusions. Someone has to approve each text on the release's page first; "
+            "the archive is downloaded there.",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         from evaluation.services.release import release_compute, release_create
 
@@ -45,11 +54,22 @@ class Command(BaseCommand):
             raise CommandError(f"no report has the number {options['report']}")
         texts = {name: options[name] for name in ("title", "description", "licence", "citation")}
         try:
-            release = release_create(report=report, attributes=options["attributes"], send=False, **texts)
+            release = release_create(
+                report=report,
+                attributes=options["attributes"],
+                free_text=options["free_text"],
+                send=False,
+                **texts,
+            )
         except ValidationError as error:
             raise CommandError("; ".join(error.messages)) from error
         release_compute(release_pk=release.pk)
         release.refresh_from_db()
+        if release.state == Release.State.REVIEW:
+            waiting = texts_waiting(release=release).count()
+            raise CommandError(
+                f"No file was written: {plural(waiting, 'text')} of release {release.pk} must be approved or removed first. Open /releases/{release.pk}/."
+            )
         if release.state != Release.State.DONE:
             raise CommandError(release.error)
         try:

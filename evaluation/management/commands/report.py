@@ -49,13 +49,13 @@ def choices_from(options: dict[str, Any]) -> Choices:
 
 def studies_from(options: dict[str, Any]) -> list[Study]:
     """The named studies, without repetitions; raises ``CommandError`` for an unknown one."""
-    found = []
+    studies = []
     for slug in dict.fromkeys(options["study"]):
         study = Study.objects.filter(slug=slug, deleted_at__isnull=True).first()
         if study is None:
             raise CommandError(f"no study has the slug {slug!r}")
-        found.append(study)
-    return found
+        studies.append(study)
+    return studies
 
 
 def named(studies: list[Study], error: object) -> str:
@@ -83,7 +83,7 @@ class Command(BaseCommand):
         if options["store"]:
             return self.store(studies, choices)
         try:
-            found = compute_across(
+            report = compute_across(
                 studies=studies,
                 choices=choices,
                 progress=self.tell(options),
@@ -91,7 +91,7 @@ class Command(BaseCommand):
             )
         except (ValueError, KeyError) as error:
             raise CommandError(named(studies, error)) from error
-        text = export(found.content, found.files, options["format"])
+        text = export(report.content, report.files, options["format"])
         if options["output"]:
             try:
                 with whole_file(options["output"]) as file:

@@ -10,11 +10,12 @@ from annotator.core.words import plural
 from annotator.services.panel_events import panel_secrets_rotate
 from annotator.services.second_factor import second_factors_rotate
 from evaluation.services.endpoint import endpoint_keys_rotate
+from evaluation.services.signing_key import signing_keys_rotate
 
 
 class Command(BaseCommand):
     help = (
-        "Encrypt the stored API keys of endpoints, people's second factors and webhook secrets with SECRET_KEY. Those encrypted with one of SECRET_KEY_FALLBACKS are read "
+        "Encrypt the stored API keys of endpoints, people's second factors, webhook secrets and the labs' signing keys with SECRET_KEY. Those encrypted with one of SECRET_KEY_FALLBACKS are read "
         "and encrypted again; afterwards the fallbacks can be removed. Run it after changing SECRET_KEY."
     )
 
@@ -24,10 +25,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, check: bool, **options: Any) -> None:
-        found = endpoint_keys_rotate(dry_run=check)
+        endpoints = endpoint_keys_rotate(dry_run=check)
         will = "would be encrypted" if check else "encrypted"
         self.stdout.write(
-            f"{plural(len(found.resealed), 'key')} {will} with the new secret key; {len(found.current)} already were."
+            f"{plural(len(endpoints.resealed), 'key')} {will} with the new secret key; {len(endpoints.current)} already were."
         )
         factors, lost = second_factors_rotate(dry_run=check)
         if factors or lost:
@@ -35,6 +36,14 @@ class Command(BaseCommand):
         webhooks, unread = panel_secrets_rotate(dry_run=check)
         if webhooks or unread:
             self.stdout.write(f"{plural(webhooks, 'webhook secret')} {will} with the new secret key.")
+        signing, unsigned = signing_keys_rotate(dry_run=check)
+        if signing or unsigned:
+            self.stdout.write(f"{plural(signing, 'signing key')} {will} with the new secret key.")
+        if unsigned:
+            raise CommandError(
+                f"No secret key can decrypt the signing key of releases: {', '.join(unsigned)}. Add the key that it was encrypted with "
+                "to SECRET_KEY_FALLBACKS and run this again."
+            )
         if unread:
             raise CommandError(
                 f"No secret key can decrypt the webhook secret of: {', '.join(unread)}. Add the key that it was encrypted with to "
@@ -45,10 +54,10 @@ class Command(BaseCommand):
                 f"No secret key can decrypt the second factor of: {', '.join(lost)}. Add the key that it was encrypted with to "
                 "SECRET_KEY_FALLBACKS and run this again, or remove their second factors (Users)."
             )
-        if found.unreadable:
+        if endpoints.unreadable:
             raise CommandError(
-                f"No secret key can decrypt the stored key of: {', '.join(found.unreadable)}. Add the key that they were "
+                f"No secret key can decrypt the stored key of: {', '.join(endpoints.unreadable)}. Add the key that they were "
                 "encrypted with to SECRET_KEY_FALLBACKS and run this again, or enter these API keys again."
             )
-        if check and (found.resealed or factors or webhooks):
+        if check and (endpoints.resealed or factors or webhooks or signing):
             raise CommandError("Run rotate_keys without --check before you remove SECRET_KEY_FALLBACKS.")

@@ -1,65 +1,65 @@
-"""``manage.py run PK show|start|pause|resume|cancel|same-deployment|retry|budget``: control a run of model calls."""
+"""``manage.py run PK show|start|pause|resume|cancel|same-deployment|retry|give-up|continue-without|budget``: control a run of model calls."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
-
-from annotator.core.errors import Conflict
-from evaluation.management.commands.simulate import money
+from evaluation.management.control import ControlCommand
 from evaluation.models import Run
 from evaluation.runs.lifecycle import (
     run_budget_set,
     run_cancel,
+    run_continue_without,
     run_deployment_confirm,
+    run_give_up,
     run_pause,
     run_resume,
     run_retry_failed,
     run_start,
 )
 from evaluation.selectors.run import run_progress
-
-ACTIONS: dict[str, Any] = {
-    "start": run_start,
-    "pause": run_pause,
-    "resume": run_resume,
-    "cancel": run_cancel,
-}
+from evaluation.simulators.merge import simulators_merge, simulators_separate
 
 
-class Command(BaseCommand):
+class Command(ControlCommand):
     help = (
         "Show a run, start, pause, resume or cancel it, confirm that its endpoint's new address is the same deployment, "
-        "retry its failed calls, or change its budget."
+        "retry its failed calls, give up those that hold it up, continue without their items, or change its budget."
     )
+    noun = "run"
+    rows = Run.objects.all()
+    actions = {
+        "start": run_start,
+        "pause": run_pause,
+        "resume": run_resume,
+        "cancel": run_cancel,
+        "merge-simulators": simulators_merge,
+        "separate-simulators": simulators_separate,
+    }
+    confirm = run_deployment_confirm
+    retry = run_retry_failed
+    on_calls = {"give-up": run_give_up, "continue-without": run_continue_without}
+    cost_help = "budget: the most that the run may cost."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("run", type=int, help="The number of the run.")
-        parser.add_argument("action", choices=["show", *ACTIONS, "same-deployment", "retry", "budget"])
-        parser.add_argument(
-            "--deployment",
-            action="append",
-            help="same-deployment: where the endpoint is now, as the error without it names it.",
-        )
-        parser.add_argument(
-            "--call", type=int, action="append", help="retry: this call only; may be repeated."
-        )
-        parser.add_argument("--cost", type=money, help="budget: the most that the run may cost.")
+        super().add_arguments(parser)
         parser.add_argument("--calls", type=int, help="budget: the most requests that it may send.")
+        parser.add_argument(
+            "--failed-share",
+            type=float,
+            help="budget: the run pauses if a larger share of its calls fails; from 0 to 1.",
+        )
         parser.add_argument("--no-limit", action="store_true", help="budget: remove the limits not given.")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        run = Run.objects.filter(pk=options["run"]).first()
-        if run is None:
-            raise CommandError(f"There is no run {options['run']}.")
-        try:
-            self._act(run, options)
-        except (Conflict, ValidationError) as error:
-            raise CommandError("; ".join(getattr(error, "messages", [str(error)]))) from None
-        run.refresh_from_db()
+    def budget_set(self, run: Run, options: dict[str, Any]) -> None:
+        unset = (None, None) if options["no_limit"] else (run.budget_calls, run.budget_cost)
+        calls = unset[0] if options["calls"] is None else options["calls"]
+        cost = unset[1] if options["cost"] is None else options["cost"]
+        share = options["failed_share"]
+        run_budget_set(run=run, budget_calls=calls, budget_cost=cost, max_failed_share=share)
+
+    def show(self, run: Run) -> None:
         progress = run_progress(run)
         reason = f": {run.reason}" if run.reason else ""
         self.stdout.write(
@@ -68,18 +68,3 @@ class Command(BaseCommand):
             f"{'no limit' if run.budget_cost is None else run.budget_cost}, sent {progress.sent} of "
             f"{'no limit' if run.budget_calls is None else run.budget_calls} requests."
         )
-
-    def _act(self, run: Run, options: dict[str, Any]) -> None:
-        action = options["action"]
-        if action == "same-deployment":
-            run_deployment_confirm(run=run, deployments=options["deployment"] or [])
-        elif action in ACTIONS:
-            ACTIONS[action](run=run)
-        elif action == "retry":
-            again = run_retry_failed(run=run, calls=options["call"])
-            self.stdout.write(f"{again} failed {'call is' if again == 1 else 'calls are'} sent again.")
-        elif action == "budget":
-            rest = (None, None) if options["no_limit"] else (run.budget_calls, run.budget_cost)
-            calls = rest[0] if options["calls"] is None else options["calls"]
-            cost = rest[1] if options["cost"] is None else options["cost"]
-            run_budget_set(run=run, budget_calls=calls, budget_cost=cost)

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from evaluation.providers.scripted.server import run
+from evaluation.providers.scripted.app import Scripted
+from evaluation.providers.scripted.server import arguments_add, run
 
 
 class Command(BaseCommand):
@@ -14,9 +15,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=int, default=8081, help="0 takes a free port.")
-        parser.add_argument("--key", default="", help="Refuse requests without this key.")
+        arguments_add(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run(host=options["host"], port=options["port"], key=options["key"])
+        run(app=Scripted(key=options["key"]), host=options["host"], port=options["port"])

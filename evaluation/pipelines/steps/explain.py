@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+
+from django.core.exceptions import ValidationError
 
 from annotator.core.canonical import text_digest
 from annotator.hit_types.base import JSON, ChatMessage
 from annotator.models import Explanation, Instance
-from evaluation.models import Call, Run
-from evaluation.pipelines.steps.material import (
+from evaluation.models import Call, Report, Run
+from evaluation.pipelines.contract import CurrentStep, PlannedStep, StepInRecipe, StepPlan
+from evaluation.pipelines.material import (
     GENERATION,
+    METHODS,
     OUTPUT_LABEL,
     MaterialStep,
-    OptionError,
-    by_subject,
     form_of,
     instances,
-    option,
+    other_answer,
     results,
-    shown,
-    system_of,
+    system_made,
     task_of,
+)
+from evaluation.pipelines.material_write import GOLD, gold_explanations
+from evaluation.pipelines.option_checks import (
+    OptionError,
+    any_text,
+    number_between,
+    one_of,
+    true_or_false,
     whole_number,
 )
+from evaluation.prompts import shown
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
 from evaluation.prompts.rewards import conditioned
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
-
-METHODS = ("cot", "post_hoc", "forced", "answer_reason")
 
 
 class Explain(MaterialStep):
@@ -37,20 +44,70 @@ class Explain(MaterialStep):
 
     ``method``: *cot* reasons and then answers; *post_hoc* answers and then gives reasons, in two calls (in one
     for generation); *answer_reason* does both in one reply, answer first; *forced* asks the post-hoc prompt for reasons
-    for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right. ``part``
-    uses only the train or test part of the dataset, ``samples`` asks several times, ``reward`` conditions on a reward
-    token.
+    for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right; *gold* asks
+    nothing and takes the dataset's own rationales. ``part`` uses only the train, validation or test part of the dataset,
+    ``samples`` asks several times, ``reward`` conditions on a reward token.
     """
 
     name = "explain"
     title = "Explanations"
+    makes = "explanations"
+    words = MaterialStep.words | {"explanations": ("gold rationale", "gold rationales")}
+    options = MaterialStep.options | {
+        "method": one_of(*METHODS, GOLD),
+        "system": any_text,
+        "label": any_text,
+        "base": any_text,
+        "only_right": true_or_false,
+        "part": one_of("all", "train", "validation", "test"),
+        "samples": whole_number(1, 100),
+        "temperature": number_between(0, 2),
+        "top_p": number_between(0, 1),
+        "reward": whole_number(0, 100),
+    }
+    at_zero = True
     max_tokens = 700
+    subject = (Instance,)
+
+    def check(self, step: StepInRecipe) -> None:
+        super().check(step)
+        method = step.options.get("method", "cot")
+        if step.task in GENERATION and method in ("forced", "answer_reason"):
+            raise OptionError(f"method: {method} needs a task with answers to choose from")
+        if method == "forced" and not step.options.get("base"):
+            raise OptionError(
+                "base: forced explanations need the post-hoc system whose answers they contradict"
+            )
+        if method == GOLD and step.before is None:
+            raise OptionError("method: gold rationales are in the dataset; there is nothing to ask about")
+
+    def plan(self, step: PlannedStep) -> StepPlan:
+        plan = super().plan(step)
+        return step.plan(note="no calls") if _is_gold(step.options) else plan
+
+    def most_calls(self, step: PlannedStep) -> int:
+        made = step.material.instances * int(step.options.get("samples", 1))
+        name = str(step.options.get("system", step.options.get("method")))
+        step.material.explanations[name] = step.material.explanations.get(name, 0) + made
+        two = step.options.get("method") == "post_hoc" and step.task not in GENERATION
+        return made * (2 if two else 1)
+
+    def advance(self, step: CurrentStep) -> JSON | None:
+        if _is_gold(step.options):
+            return {"explanations": gold_explanations(dataset=step.pipeline.dataset)}
+        return super().advance(step)
+
+    def repeat(self, step: CurrentStep, choices: JSON) -> Run | Report:
+        if _is_gold(step.options):
+            raise ValidationError(
+                {"name": f"{step.name}: gold rationales are in the dataset; there is nothing to ask about"}
+            )
+        return super().repeat(step, choices)
 
     def sampling(self, options: JSON) -> tuple[int, JSON]:
-        """``samples`` of each request (one by default), at ``temperature`` if it is given."""
-        samples = whole_number(options.get("samples", 1), "samples")
-        heat = options.get("temperature")
-        return samples, {} if heat is None else {"temperature": heat}
+        """``samples`` of each request (one by default), with ``temperature`` and ``top_p`` if they are given."""
+        given = {name: options.get(name) for name in ("temperature", "top_p")}
+        return options.get("samples", 1), {name: value for name, value in given.items() if value is not None}
 
     def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         """The chat; with the choice ``reward``, the chat for a model tuned on rewards, without demonstrations."""
@@ -62,19 +119,8 @@ class Explain(MaterialStep):
         """None for a model tuned on rewards: it was trained on plain replies."""
         return super().schema(run, call) if run.options.get("reward") is None else None
 
-    def check(self, run: Run) -> None:
-        super().check(run)
-        method = option(run, "method", METHODS, "cot")
-        if task_of(run) in GENERATION and method in ("forced", "answer_reason"):
-            raise OptionError(f"method: {method} needs a task with answers to choose from")
-        if method == "forced" and not run.options.get("base"):
-            raise OptionError(
-                "base: forced explanations need the post-hoc system whose answers they contradict"
-            )
-
     def jobs(self, run: Run) -> Iterator[Job]:
-        self.check(run)
-        if option(run, "method", METHODS, "cot") == "forced":
+        if _method(run) == "forced":
             yield from self._forced(run)
             return
         for instance in instances(run).only("pk", "key").iterator(2000):
@@ -89,11 +135,8 @@ class Explain(MaterialStep):
             other = other_answer(found.output, task_of(run), found.instance.input)
             yield Job(key=found.instance.key, subject=found.instance_id, context={"output": other})
 
-    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
-        return by_subject(Instance, calls)
-
     def part(self, run: Run, call: ClaimedCall) -> str:
-        method = option(run, "method", METHODS, "cot")
+        method = _method(run)
         if method == "forced":
             return "because"
         if method != "post_hoc" or task_of(run) in GENERATION:
@@ -127,38 +170,25 @@ class Explain(MaterialStep):
         return Job(call.key, None, call.subject, call.sample, call.stage + 1, {"output": parsed["output"]})
 
     def apply(self, run: Run, groups: Sequence[Sequence[Call]]) -> None:
-        method = option(run, "method", METHODS, "cot")
-        system = system_of(run, option(run, "label", default=method))
-        rows = []
-        for _, instance, parsed in results(groups):
-            text, output = parsed["explanation"], parsed["output"]
-            rows.append(
-                Explanation(
-                    instance_id=instance,
-                    system=system,
-                    text=text,
-                    output=output,
-                    digest=text_digest(text, output),
-                )
+        method = str(run.options.get("label", _method(run)))
+        name = str(run.options.get("system") or f"{run.model} · {method.replace('_', '-')}")
+        system = system_made(run, name, method)
+        rows = [
+            Explanation(
+                instance_id=instance,
+                system=system,
+                text=parsed["explanation"],
+                output=parsed["output"],
+                digest=text_digest(parsed["explanation"], parsed["output"]),
             )
+            for _, instance, parsed in results(groups)
+        ]
         Explanation.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def other_answer(output: str, task: str, question: str) -> str:
-    """An answer that was not chosen; if there are several, the next letter that the question offers.
+def _method(run: Run) -> str:
+    return str(run.options.get("method", "cot"))
 
-    >>> other_answer("yes", "yes_no", ""), other_answer("B", "multiple_choice", "Which?\\nA: one\\nB: two")
-    ('no', 'A')
-    """
-    if task == "yes_no":
-        return "no" if output == "yes" else "yes"
-    if task == "preference":
-        return "response_2" if output == "response_1" else "response_1"
-    letters = [
-        line[0] for line in question.splitlines() if len(line) > 1 and line[1] == ":" and line[0].isupper()
-    ]
-    rest = [letter for letter in letters if letter != output]
-    if not rest:
-        raise OptionError(f"the question offers no answer besides {output}")
-    later = [letter for letter in rest if letter > output]
-    return (later or rest)[0]
+
+def _is_gold(options: JSON) -> bool:
+    return bool(options.get("method") == GOLD)

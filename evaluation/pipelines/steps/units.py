@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from annotator.hit_types.base import JSON, Unparsable
 from annotator.models import AtomicUnit, Explanation
 from evaluation.models import Call, Run
-from evaluation.pipelines.steps.material import (
-    GENERATION,
-    MaterialStep,
-    OptionError,
-    by_subject,
-    explanations,
-    results,
-    task_of,
-)
+from evaluation.pipelines.contract import PlannedStep
+from evaluation.pipelines.material import GENERATION, MaterialStep, explanations, jobs_about, results, task_of
+from evaluation.pipelines.option_checks import list_of_texts
 from evaluation.prompts.replies import bullets, labelled
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
@@ -27,21 +20,17 @@ class Units(MaterialStep):
 
     name = "units"
     title = "Atomic units"
+    of_systems = True
+    options = MaterialStep.options | {"systems": list_of_texts}
     max_tokens = 500
+    tasks = GENERATION
+    subject = (Explanation,)
 
-    def check(self, run: Run) -> None:
-        super().check(run)
-        if task_of(run) not in GENERATION:
-            raise OptionError("task: units are taken from news and medical explanations")
+    def most_calls(self, step: PlannedStep) -> int:
+        return sum(step.by_system(step.material.explanations).values())
 
     def jobs(self, run: Run) -> Iterator[Job]:
-        self.check(run)
-        todo = explanations(run).filter(units__isnull=True)
-        for pk in todo.values_list("pk", flat=True).iterator(2000):
-            yield Job(key=f"e{pk}", subject=pk)
-
-    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
-        return by_subject(Explanation, calls)
+        return jobs_about(explanations(run).filter(units__isnull=True), "e")
 
     def form(self, run: Run, call: ClaimedCall) -> Form:
         return "units" if task_of(run) == "news" else "person_units"

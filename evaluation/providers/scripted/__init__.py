@@ -1,4 +1,4 @@
 """A provider that needs no key: it speaks the OpenAI protocol over HTTP and answers by simple rules. It ships for the
 demo and the tests. Its answers are a fixed function of the questions, neither perfect nor random, and it can be made to
-fail in every way in which real providers fail (see ``options``).
+fail as real providers do (see ``options``).
 """

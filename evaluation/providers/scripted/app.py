@@ -10,22 +10,19 @@ import random
 import re
 import time
 from collections import Counter
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 from evaluation.providers.base import content_text
-from evaluation.providers.scripted.batches import Batches
+from evaluation.providers.scripted.batches import ScriptedBatches
 from evaluation.providers.scripted.brain import reply_to, tokens_in
 from evaluation.providers.scripted.embeddings import embed
-from evaluation.providers.scripted.gate import Gate
 from evaluation.providers.scripted.http import Request, Response, json_response
-from evaluation.providers.scripted.llama_cpp_python import llama_cpp_python
-from evaluation.providers.scripted.misbehave import misbehave
-from evaluation.providers.scripted.ollama import ollama
-from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.options import FAULTS, BadOptions, Options, parse_model
 from evaluation.providers.scripted.parts import messages_read
 from evaluation.providers.scripted.tuning import Tuning
-from evaluation.providers.scripted.vendors import anthropic, gemini
 from evaluation.providers.scripted.world import chance, pick
 
 NONSENSE = ("Blue.", "42 of them, at least.", "{}", "As discussed, see above.", "…", "<answer>")
@@ -35,11 +32,13 @@ REFUSAL = "I'm sorry, but I can't help with that request."
 class Scripted:
     """One provider process. ``stats`` counts what was asked and answered, for tests."""
 
+    #: Further faults: name -> what makes the response from the reply that a good server would give.
+    broken_replies: ClassVar[Mapping[str, Callable[[dict[str, Any]], Response]]] = {}
+
     def __init__(self, *, key: str = "") -> None:
         self.key = key
-        self.gate = Gate()
         self.reset()
-        self.batches = Batches(self)
+        self.batches = ScriptedBatches(self)
         self.tuning = Tuning(self.batches.files)
 
     def reset(self) -> None:
@@ -49,9 +48,9 @@ class Scripted:
         self.most_in_flight = 0
         self.times_asked: Counter[int] = Counter()
         self.times_answered: Counter[int] = Counter()
+        self.billed: Counter[str] = Counter()
         self.started = time.time()
         self.outage_until, self.outage_status = 0.0, 503
-        self.gate.release()
         self.allowance, self.allowed_at = 1.0, time.monotonic()
 
     async def __call__(self, request: Request) -> Response:
@@ -62,18 +61,6 @@ class Scripted:
             return json_response(self.stats())
         if path == "/outage" and request.method == "POST":
             return self._outage(request)
-        if path in ("/hold", "/release") and request.method == "POST":
-            return self._hold(request)
-        if path.startswith("/anthropic/v1/"):
-            return await anthropic(request, self)
-        if path.startswith("/gemini/v1beta/"):
-            return await gemini(request, self)
-        if path.startswith("/ollama/"):
-            return await ollama(request, self)
-        if path.startswith("/llama-cpp-python/"):
-            return await llama_cpp_python(request, self)
-        if path == "/redirect/v1/chat/completions":
-            return Response(307, b"", {"location": "/v1/chat/completions"})
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
             return _error(401, "Incorrect API key provided.", "invalid_api_key")
         if path == "/v1/models":
@@ -83,10 +70,10 @@ class Scripted:
                     "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "foretell"}],
                 }
             )
-        if path.startswith("/v1/fine_tuning/jobs"):
-            return await self.tuning.handle(request)
         if path.startswith(("/v1/files", "/v1/batches")):
             return await self.batches.handle(request)
+        if path.startswith("/v1/fine_tuning/jobs"):
+            return self.tuning.handle(request)
         if path not in ("/v1/chat/completions", "/v1/embeddings"):
             return _error(404, f"no such path: {request.path}", "not_found")
         if request.method != "POST":
@@ -103,7 +90,7 @@ class Scripted:
     async def _answer(self, request: Request, path: str) -> Response:
         try:
             body = json.loads(request.body)
-            options = parse_model(str(body["model"]), request.headers.get("x-scripted") or request.query)
+            options = self.options(str(body["model"]), request.headers.get("x-scripted") or request.query)
             if isinstance(body.get("messages"), list):
                 body["messages"], images = messages_read(body["messages"])
                 if images:
@@ -116,11 +103,18 @@ class Scripted:
         if options.per_second and not self._within(options.per_second):
             self.counts["limited"] += 1
             return _error(429, "Rate limit reached.", "rate_limit_exceeded")
+        if problem := _unsupported(body, options):
+            self.counts["unsupported"] += 1
+            return _error(400, problem, "unsupported_parameter")
         words = options.refuse.split("|") if options.refuse else []
         if any(word in str(body.get("messages")) for word in words):
             self.counts["refused"] += 1
-            status = 500 if options.code == "server_error" else 400
+            status = 500 if options.code == "server_error" else options.refuse_status
             return _error(status, "This prompt is not accepted.", options.code)
+        if options.once_status and self.counts["requests"] == options.once_at:
+            return _error(options.once_status, f"told to answer {options.once_status} once", "told")
+        if self.counts["requests"] <= options.after:
+            options = replace(options, status=0, faults=0.0)
         if options.status:
             self.counts[f"status {options.status}"] += 1
             return _error(options.status, f"told to answer {options.status}", "told")
@@ -128,7 +122,7 @@ class Scripted:
         self.times_asked[digest] += 1
         if options.latency or options.jitter:
             await asyncio.sleep(options.latency + options.jitter * random.random())
-        await self.gate()
+        await self.admit()
         if path == "/v1/embeddings":
             return self._embeddings(body)
         nth = self.times_asked[digest]
@@ -139,8 +133,9 @@ class Scripted:
             if refused is not None:
                 return refused
         reply = self.completion(body, options, fault)
-        if odd := misbehave(fault, reply):
-            return odd
+        self.billed.update({name: reply["usage"][name] for name in ("prompt_tokens", "completion_tokens")})
+        if make := self.broken_replies.get(fault):
+            return make(reply)
         content = json.dumps(reply).encode()
         if fault == "truncated":
             return Response(200, content[: len(content) // 2], {"content-type": "application/json"})
@@ -155,13 +150,18 @@ class Scripted:
             {"content-type": "application/json", "x-request-id": f"req_{digest & 0xFFFFFFFF:08x}"},
         )
 
-    def _hold(self, request: Request) -> Response:
-        """``POST /hold?after=8``: eight more requests get replies, the others wait until ``POST /release``."""
-        if request.path.rstrip("/") == "/release":
-            self.gate.release()
-        else:
-            self.gate.hold(int(dict(parse_qsl(request.query)).get("after", 0)))
-        return json_response(self.stats())
+    async def admit(self) -> None:
+        """Called before each reply; may wait."""
+
+    def options(self, model: str, extra: str = "") -> Options:
+        """The options in a model's name; raises ``BadOptions``, also for unknown faults."""
+        options = parse_model(model, extra)
+        faults = (*FAULTS, *self.broken_replies)
+        if unknown := set(options.kinds) - set(faults):
+            raise BadOptions(
+                f"kinds: unknown {', '.join(sorted(unknown))}; expected one of: {', '.join(faults)}"
+            )
+        return options
 
     def _outage(self, request: Request) -> Response:
         """``POST /outage?seconds=60&status=503``: every request fails for that long."""
@@ -250,7 +250,6 @@ class Scripted:
         texts = [texts] if isinstance(texts, str) else texts
         if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
             return _error(400, "input: expected texts", "bad_request")
-        base64 = body.get("encoding_format") == "base64"
         self.counts["answered"] += 1
         total = sum(map(tokens_in, texts))
         return json_response(
@@ -258,7 +257,7 @@ class Scripted:
                 "object": "list",
                 "model": str(body["model"]).partition("?")[0],
                 "data": [
-                    {"object": "embedding", "index": i, "embedding": embed(text, base64=base64)}
+                    {"object": "embedding", "index": i, "embedding": embed(text)}
                     for i, text in enumerate(texts)
                 ],
                 "usage": {"prompt_tokens": total, "total_tokens": total},
@@ -266,18 +265,36 @@ class Scripted:
         )
 
     def stats(self) -> dict[str, Any]:
-        """Counts since the last reset. ``paid_again``: good answers given to a request answered before."""
+        """Counts since the last reset. ``paid_again``: good answers given to a request answered before. ``billed``: the tokens of all
+        replies that were made, whether they arrived or not."""
         return {
             "requests": self.counts["requests"],
             "answered": self.counts["answered"],
             "distinct": len(self.times_asked),
             "distinct_answered": len(self.times_answered),
             "paid_again": sum(self.times_answered.values()) - len(self.times_answered),
+            "billed": dict(self.billed),
             "in_flight": len(self.open),
             "most_in_flight": self.most_in_flight,
             "counts": dict(self.counts),
             "seconds": time.time() - self.started,
         }
+
+
+def _unsupported(body: Mapping[str, Any], options: Options) -> str:
+    """The message about a parameter that this model doesn't take, in OpenAI's words; empty if there is none."""
+    for name in filter(None, options.without.split("|")):
+        if name not in body:
+            continue
+        if name == "max_tokens":
+            return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+        if name == "temperature":
+            return (
+                f"Unsupported value: 'temperature' does not support {body[name]} with this model. Only the default (1) "
+                "value is supported."
+            )
+        return f"Unrecognized request argument supplied: {name}"
+    return ""
 
 
 def _logprobs(text: Any) -> dict[str, Any] | None:

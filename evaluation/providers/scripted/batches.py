@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qs
 
 from evaluation.providers.scripted.http import Request, Response, json_response
-from evaluation.providers.scripted.options import BadOptions, Options, parse_model
+from evaluation.providers.scripted.options import BadOptions, Options
 from evaluation.providers.scripted.parts import BadParts, messages_read
 from evaluation.providers.scripted.world import chance
 
@@ -22,10 +22,12 @@ class Completer(Protocol):
 
     counts: Counter[str]
 
+    def options(self, model: str) -> Options: ...
+
     def completion(self, body: dict[str, Any], options: Options) -> dict[str, Any]: ...
 
 
-class Batches:
+class ScriptedBatches:
     """Files and batches of one provider. Replies come back shuffled; with ``faults``, some are missing and some are
     repeated."""
 
@@ -113,7 +115,7 @@ class Batches:
 
     def _replies(self, custom_id: str, body: dict[str, Any], batch: str) -> list[str]:
         try:
-            options = parse_model(str(body["model"]))
+            options = self.provider.options(str(body["model"]))
             body = body | {"messages": messages_read(body["messages"])[0]}
         except (BadOptions, BadParts) as error:
             content: dict[str, Any] = {"status_code": 400, "body": {"error": {"message": str(error)}}}

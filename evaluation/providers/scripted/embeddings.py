@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-import struct
-from base64 import b64encode
 
 from evaluation.providers.scripted.world import words
 
 DIMENSIONS = 64
 
 
-def embed(text: str, *, base64: bool = False) -> list[float] | str:
+def embed(text: str) -> list[float]:
     """A unit vector of 64 numbers.
 
     >>> near = sum(a * b for a, b in zip(embed("can owls swim"), embed("can owls swim far"), strict=True))
@@ -26,5 +24,4 @@ def embed(text: str, *, base64: bool = False) -> list[float] | str:
         for byte in digest[:4]:
             vector[byte % DIMENSIONS] += 1.0 if digest[4] & 1 else -1.0
     norm = math.sqrt(sum(x * x for x in vector)) or 1.0
-    vector = [x / norm for x in vector]
-    return b64encode(struct.pack(f"<{DIMENSIONS}f", *vector)).decode() if base64 else vector
+    return [x / norm for x in vector]

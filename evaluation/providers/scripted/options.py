@@ -5,22 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from urllib.parse import parse_qsl
 
-from evaluation.providers.scripted.misbehave import KINDS as MISBEHAVIOUR
-
-#: Names of faults, for ``kinds``; ``misbehave`` describes those at the end.
-FAULTS: tuple[str, ...] = (
-    "429",
-    "500",
-    "hang",
-    "disconnect",
-    "truncated",
-    "empty",
-    "refusal",
-    "filter",
-    "nonsense",
-    "cut",
-    *MISBEHAVIOUR,
-)
+#: Names of faults, for ``kinds``.
+FAULTS = (
+    "429", "500", "hang", "disconnect", "truncated", "empty", "refusal", "filter", "nonsense", "cut",
+)  # fmt: skip
 DEFAULT_FAULTS = ("429", "500", "hang", "truncated", "empty", "refusal")
 
 
@@ -56,6 +44,14 @@ class Options:
     #: A request that contains one of these texts, separated by ``|``, gets a 400 with this code.
     refuse: str = ""
     code: str = "context_length_exceeded"
+    #: The status of such a refusal, and a status that only the request with this number gets (since the counts were reset).
+    refuse_status: int = 400
+    once_status: int = 0
+    once_at: int = 0
+    #: From the request with this number on, ``faults`` and ``status`` apply; before it, every request succeeds.
+    after: int = 0
+    #: Parameters, separated by ``|``, that are refused by name, as models that think refuse them.
+    without: str = ""
     #: How many requests per second are answered; further ones get a 429 without Retry-After. 0: no limit.
     per_second: float = 0.0
     #: Reported completion tokens are multiplied by this: an endpoint that charges for more than it was asked for.
@@ -82,12 +78,7 @@ def parse_model(model: str, extra: str = "") -> Options:
         if key not in types or key == "name":
             raise BadOptions(f"{key}: no such option; expected one of: {', '.join(sorted(types))}")
         if key == "kinds":
-            kinds = tuple(text.split(","))
-            if strange := set(kinds) - set(FAULTS):
-                raise BadOptions(
-                    f"kinds: unknown {', '.join(sorted(strange))}; expected one of: {', '.join(FAULTS)}"
-                )
-            values[key] = kinds
+            values[key] = tuple(text.split(","))
             continue
         if types[key] == "str":
             values[key] = text

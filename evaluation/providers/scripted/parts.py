@@ -20,11 +20,6 @@ class BadParts(ValueError):
     """Content that no API accepts."""
 
 
-def data_part(media_type: str, data: str) -> JSON:
-    """An image of another protocol as a part in the OpenAI protocol."""
-    return {"type": "image_url", "image_url": {"url": f"data:{media_type};base64,{data}"}}
-
-
 def messages_read(messages: list[JSON]) -> tuple[list[JSON], int]:
     """The messages with texts only, and how many images they had. Each image becomes the beginning of its digest, so that
     a reply depends on it. Raises ``BadParts``.

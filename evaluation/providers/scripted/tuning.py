@@ -11,7 +11,7 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -67,7 +67,7 @@ class Tuning:
         self.jobs: dict[str, dict[str, Any]] = {}
         self.models: dict[str, Tuned] = {}
 
-    async def handle(self, request: Request) -> Response:
+    def handle(self, request: Request) -> Response:
         """``/v1/fine_tuning/jobs`` and below."""
         parts = urlsplit(request.path).path.strip("/").split("/")[3:]
         if not parts:
@@ -143,7 +143,7 @@ class Tuning:
         return self.models[model].base if model in self.models else parse_model(model)
 
     def recall(
-        self, model: str, messages: Sequence[dict[str, Any]], sample: int
+        self, model: str, messages: Sequence[Mapping[str, Any]], sample: int
     ) -> tuple[str, set[str], Options | None]:
         """What a tuned model recalls, the answers that it avoids, and the options for its other answers."""
         tuned = self.models.get(model)

@@ -12,7 +12,7 @@ from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
 from evaluation.reports.tables.p1_plausibility import SCORES, ceiling_of
-from evaluation.reports.words import count, estimate, left_out
+from evaluation.reports.words import CountedSentence, count, left_out, stated
 
 
 @section_across(order=75, title="Plausibility and precision")
@@ -46,8 +46,11 @@ def p1_precision_plausibility(across: Across) -> Section | None:
         number="P1 Section 5.2.2",
         title="Plausibility and precision",
         prose=[
-            f"Within an instance, plausibility and simulation precision correlate at {estimate(found.pearson)} (Pearson) and "
-            f"{estimate(found.spearman)} (Spearman)."
+            CountedSentence(
+                f"Within an instance, plausibility and simulation precision correlate at {stated(found.pearson, 'instance')} by "
+                f"Pearson and {stated(found.spearman, 'instance')} by Spearman.",
+                min(found.pearson.n, found.spearman.n),
+            )
             if found.pearson.defined
             else f"The correlation of plausibility with simulation precision is not defined: {found.pearson.reason}."
         ],

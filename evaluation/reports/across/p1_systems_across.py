@@ -9,6 +9,7 @@ from typing import Any
 from evaluation.metrics import FollowUps, compare_systems
 from evaluation.reports.across_studies import Across, instance_keys, listed_titles
 from evaluation.reports.columns import rule_of
+from evaluation.reports.comparing import DIFFERENCE_COLUMNS, difference_cells
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
@@ -137,27 +138,12 @@ def _precision(place: int, dataset: str, found: Any, rule: str) -> Table:
 
 
 def _differences(place: int, dataset: str, found: Any, rule: str) -> Table:
-    rows = []
-    for one in found.differences:
-        cells = [
-            Cell.of(value, shape="percent", rule=rule)
-            for value in (one.first_mean, one.second_mean, one.difference)
-        ]
-        reason = "no difference that could be tested"
-        cells += [Cell.number(p, shape="p", n=one.difference.n, reason=reason) for p in (one.p_holm, one.p_t)]
-        rows.append(TableRow([one.first, one.second], [*cells, Cell.count(one.difference.n)]))
+    rows = [TableRow([one.first, one.second], difference_cells(one, rule)) for one in found.differences]
     return Table(
         id=f"p1-systems-across-{place}",
         title=f"Simulation precision of every two systems, %: {dataset}",
         head=["First", "Second"],
-        columns=[
-            TableColumn("First"),
-            TableColumn("Second"),
-            TableColumn("Difference"),
-            TableColumn("p (Holm)"),
-            TableColumn("p (t-test)"),
-            TableColumn("Instances"),
-        ],
+        columns=DIFFERENCE_COLUMNS,
         rows=rows,
         notes=[f"On the {number(float(found.instances), 'count')} common instances, paired within instance."],
     )

@@ -3,6 +3,7 @@ of properties."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain, combinations
 
 from evaluation.core.estimate import Estimate
@@ -15,7 +16,7 @@ from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section_across
 from evaluation.reports.resampling import as_chosen
-from evaluation.reports.words import count, estimate, left_out, listed
+from evaluation.reports.words import CountedSentence, count, left_out, listed, stated
 
 #: Twice the normal quantile of the model's intervals: their width divided by it is the standard deviation.
 WIDTH = 2 * 1.959963984540054
@@ -33,7 +34,8 @@ def p3_table14(across: Across) -> Section | None:
     names = [name for name in PROPERTIES if any(name in found for found in properties.values())]
     rows = [row for ctx in answered for row in answers_of(ctx)]
     keyed = [properties.get((instance, system), {}) for _, _, instance, system in rows]
-    model = property_model(
+    fitted = partial(
+        property_model,
         [after for _, after, _, _ in rows],
         {name: [found.get(name) for found in keyed] for name in names},
         {
@@ -42,6 +44,7 @@ def p3_table14(across: Across) -> Section | None:
             "human prior": ["right before" if before else "wrong before" for before, _, _, _ in rows],
         },
     )
+    model, laplace = fitted(), fitted(method="laplace")
     missing = [name for name in PROPERTIES if name not in names]
     notes = [
         "Logit mixed model: right after ~ (properties)² + (1 | question) + (1 | system) + (1 | human prior), one "
@@ -62,7 +65,8 @@ def p3_table14(across: Across) -> Section | None:
             _table14(model, names, across.choices),
             _table15(model, across.choices),
             *_figure(model, names, across.choices),
-            *_spread(model),
+            *_spread(model, laplace),
+            *_by_laplace(model, laplace, names, across.choices),
         ],
         notes=notes,
     )
@@ -104,14 +108,23 @@ def _matched(found: int, total: int) -> str:
 def _prose(model: MixedModel, choices: Choices) -> list[str]:
     if model.reason:
         return [f"The model is not defined: {model.reason}."]
+    best = _best(model)
+    trust = "" if model.converged else " The fit did not converge: do not rely on it."
+    none, highest = (as_chosen(one, choices) for one in (model.intercept, model.log_odds(best)))
+    return [
+        CountedSentence(
+            f"The log odds of a right answer are {stated(none, 'answer')} if no property holds, and highest, "
+            f"{stated(highest, 'answer')}, if exactly these hold: {listed(list(best)) or 'none'}.{trust}",
+            model.n,
+        )
+    ]
+
+
+def _best(model: MixedModel) -> tuple[str, ...]:
+    """The properties of a rationale that together give the highest log odds."""
     names = list(model.present)
     every = chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))
-    best = max(every, key=lambda held: model.log_odds(held).value)
-    trust = "" if model.converged else " The fit did not converge: do not rely on it."
-    return [
-        f"Over {count(model.n, 'answer')}, the log odds of a right answer are {estimate(as_chosen(model.intercept, choices))} if no property "
-        f"holds, and highest, {estimate(as_chosen(model.log_odds(best), choices))}, if exactly these hold: {listed(list(best)) or 'none'}.{trust}"
-    ]
+    return max(every, key=lambda held: model.log_odds(held).value)
 
 
 def _table14(model: MixedModel, names: list[str], choices: Choices) -> Table:
@@ -147,6 +160,11 @@ def _table15(model: MixedModel, choices: Choices) -> Table:
         term = model.interactions[a, b]
         cells = [cell(increase), _sd(increase), cell(term), _sd(term)]
         rows.append(TableRow([f"+ {a} + {b}"], cells))
+    if not model.reason:
+        highest = model.log_odds(_best(model))
+        rows.append(
+            TableRow(["Highest of all combinations"], [cell(highest), _sd(highest), nothing, nothing])
+        )
     return Table(
         id="p3-table-15",
         number="P3 Table 15",
@@ -192,15 +210,67 @@ def _figure(model: MixedModel, names: list[str], choices: Choices) -> list[Figur
     ]
 
 
-def _spread(model: MixedModel) -> list[Table]:
+def _by_laplace(model: MixedModel, laplace: MixedModel, names: list[str], choices: Choices) -> list[Table]:
+    """Tables 14 and 15 by the approximation of the paper's software; the pairs are those of Table 15."""
     if model.reason:
         return []
+
+    def cell(value: Estimate) -> Cell:
+        return Cell.of(as_chosen(value, choices), rule=RULE)
+
+    singles = [
+        TableRow([name.capitalize()], [cell(laplace.present[name]), cell(laplace.absent[name])])
+        for name in names
+    ]
+    shown = [("(Intercept)", laplace.intercept)]
+    for pair in list(model.pairs)[:TOP]:
+        shown.append((f"+ {' + '.join(pair)}", laplace.pairs.get(pair, laplace.intercept)))
+    trust = [] if laplace.converged or laplace.reason else ["The fit did not converge: do not rely on it."]
+    return [
+        Table(
+            id="p3-table-14-laplace",
+            title="P3 Table 14 by Laplace’s approximation, as lme4 fits the model",
+            head=["Property"],
+            columns=[TableColumn("Present"), TableColumn("Absent")],
+            rows=singles,
+            notes=[
+                "Maximum likelihood without a prior, where P3 Table 14 has variational Bayes with one: the two differ where the data "
+                "say little.",
+                *trust,
+            ],
+        ),
+        Table(
+            id="p3-table-15-laplace",
+            title="P3 Table 15 by Laplace’s approximation: increase over the base",
+            head=["Parameter"],
+            columns=[TableColumn("Log odds"), TableColumn("SD")],
+            rows=[TableRow([title], [cell(value), _sd(value)]) for title, value in shown],
+            notes=trust,
+        ),
+    ]
+
+
+def _spread(model: MixedModel, laplace: MixedModel) -> list[Table]:
+    if model.reason:
+        return []
+    none = Cell(text="–")
     return [
         Table(
             id="p3-table-14-random",
             title="Standard deviation of the random effects",
             head=["Random effect"],
-            columns=[TableColumn("SD (log odds)")],
-            rows=[TableRow([name], [Cell.number(sd, n=model.n)]) for name, sd in model.random_sd.items()],
+            columns=[TableColumn("SD (log odds)"), TableColumn("By Laplace’s approximation")],
+            rows=[
+                TableRow(
+                    [name],
+                    [
+                        Cell.number(sd, n=model.n),
+                        Cell.number(laplace.random_sd[name], n=laplace.n)
+                        if name in laplace.random_sd
+                        else none,
+                    ],
+                )
+                for name, sd in model.random_sd.items()
+            ],
         )
     ]

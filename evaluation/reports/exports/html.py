@@ -43,7 +43,7 @@ def render(content: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -
         return f"data:{media_type};base64,{b64encode(body).decode()}"
 
     page = page_of(content, source)
-    folder = Path(settings.BASE_DIR) / "static"
+    folder = Path(settings.STATICFILES_DIRS[0])
     parts = [(folder / name).read_text(encoding="utf-8") for name in STYLES]
     style = mark_safe("\n".join([*_fonts(folder / "vendor" / "foretell-serif"), *parts]))  # noqa: S308 - our own files
     return render_to_string("evaluation/report_file.html", {"page": page, "style": style})

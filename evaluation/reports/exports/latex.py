@@ -193,6 +193,7 @@ def _cell(cell: Mapping[str, Any], reasons: dict[str, str]) -> str:
     value = escape(words.number(cell["value"], cell["shape"]))
     value = f"\\textbf{{{value}}}" if cell["strong"] else value
     between = words.interval(cell["low"], cell["high"], cell["shape"])
+    between = between or ("(no interval)" if words.no_interval(cell) else "")
     return f"{value} {{\\scriptsize {escape(between)}}}" if between else value
 
 

@@ -17,7 +17,7 @@ from evaluation.reports.content import Cell, Section, Table, TableColumn, TableR
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.sections.agreement import unanswered_notes
-from evaluation.reports.words import count, estimate
+from evaluation.reports.words import CountedSentence, count, stated
 
 #: At most this many raters are listed.
 LISTED = 100
@@ -35,7 +35,11 @@ def accuracy_section(ctx: Context) -> Section | None:
         blocks.append(_table(ctx, variable, scores, found))
         if found is not None:
             prose.append(
-                f"On “{variable.title}”, {estimate(found.ratings, 'percent')} of the labels of {ctx.people} are correct."
+                CountedSentence(
+                    f"On “{variable.title}”, {stated(found.ratings, 'label', 'percent')} of the labels of {ctx.people} are "
+                    "correct.",
+                    found.ratings.n,
+                )
             )
     return Section(id="accuracy", title="Accuracy", prose=prose, blocks=blocks) if blocks else None
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from annotator.hit_types.base import Variable
 from evaluation.core.estimate import Estimate, none_if_nan, undefined
-from evaluation.reports.agreement_data import Agreement
+from evaluation.reports.agreement_data import Agreement, KappaMeans
 from evaluation.reports.choices import LABEL_SETS
 from evaluation.reports.content import Cell, Figure, Section, Shape, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import count, estimate, left_out, listed
+from evaluation.reports.words import CountedSentence, count, left_out, listed, stated
 
 #: With up to this many raters every pair is shown; with more, each rater compared with the rest.
 MATRIX = 24
+PERCENT: Shape = "percent"
 #: At most this many raters are listed, those with the lowest agreement first.
 LISTED = 200
 #: What a side without Fleiss' kappa for unequal numbers shows beside one that has it.
@@ -79,34 +81,78 @@ def _whose(ctx: Context) -> str:
 
 
 def _sentence(ctx: Context, variable: Variable, found: Agreement) -> str:
-    if not found.human_human.defined and not found.alpha.defined:
+    lead = found.lead
+    if not lead.human_human.defined and not found.alpha.defined:
         return f"On “{variable.title}”, agreement among {ctx.people} can’t be computed: {found.alpha.reason}."
-    parts = [f"Cohen’s κ is {estimate(found.human_human)}"]
-    if found.human_human.defined:
-        parts[0] += f" (mean over {count(found.human_human.n, 'pair')})"
-    parts.append(f"Krippendorff’s α {estimate(found.alpha)}")
+    parts = [
+        f"mean {found.kappa_title} is {stated_mean(lead)}",
+        f"Krippendorff’s α is {stated(found.alpha, 'rating')}",
+    ]
+    if found.conger is not None and _has_interval(found.conger) and not _has_interval(lead.human_human):
+        parts.insert(1, f"{conger_title(found)} is {stated(found.conger, 'item')}")
+    parts = parts[::-1] if _alpha_leads(found) else parts
     text = f"On “{variable.title}”, among {ctx.people}, {listed(parts)}."
-    if found.human_simulator:
-        each = [f"{name} {estimate(value)}" for name, value in found.human_simulator.items()]
-        text += f" Between {ctx.people} and simulators, κ is: {listed(each)}."
+    if lead.human_simulator:
+        text += (
+            f" Between {ctx.people} and simulators, {found.kappa_title} is: {listed(with_simulators(found))}."
+        )
+    return CountedSentence(text, found.percent.n)
+
+
+def stated_mean(found: KappaMeans) -> str:
+    """The mean of kappa over pairs of people, as the papers have it; and without its bias, if that is large."""
+    text = stated(found.human_human, "pair")
+    corrected = found.corrected
+    if not found.human_human.defined or corrected is None or not corrected.defined:
+        return text
+    if math.isnan(found.human_human.low):
+        plain = replace(found.human_human, interval="")
+        text = f"{stated(plain, 'pair')}, which few shared units bias; corrected {stated(corrected, 'pair')}"
     return text
 
 
-def _statistics(found: Agreement, who: str, further: Collection[str]) -> list[tuple[str, Estimate, Shape]]:
-    rows: list[tuple[str, Estimate, Shape]] = [
-        (f"Cohen’s κ, {who} with each other", found.human_human, "number"),
-        ("– weighted by shared units", found.human_human_weighted, "number"),
-    ]
-    if found.quadratic is not None:
-        rows.append(("– with quadratic weights", found.quadratic, "number"))
-    for name in found.human_simulator:
-        rows += [
-            (f"Cohen’s κ, {who} with {name}", found.human_simulator[name], "number"),
-            ("– weighted by shared units", found.human_simulator_weighted[name], "number"),
-        ]
+def conger_title(found: Agreement) -> str:
+    """What ``found.conger`` is called."""
+    return "Conger’s κ with quadratic weights" if found.ordered else "Conger’s κ"
+
+
+def _has_interval(found: Estimate) -> bool:
+    return not math.isnan(found.low)
+
+
+def _alpha_leads(found: Agreement) -> bool:
+    """Whether the design supports alpha better than a mean of kappa: pairs of raters share too few units for one, or for its
+    interval."""
+    kappa, alpha = found.lead.human_human, found.alpha
+    if not kappa.defined or not alpha.defined:
+        return alpha.defined
+    return not _has_interval(kappa) and _has_interval(alpha)
+
+
+def with_simulators(found: Agreement) -> list[str]:
+    """Kappa between people and each simulator; how often it gives a person's label where kappa isn't defined."""
+    texts = []
+    for name, value in found.lead.human_simulator.items():
+        text = f"{name} {stated(value, 'pair')}"
+        share = found.rest.of(name)[0] if name in found.rest.raters else value
+        if not value.defined and share.defined:
+            text += f", the share of equal labels {stated(share, 'unit', 'percent')}"
+        texts.append(text)
+    return texts
+
+
+def _statistics(
+    found: Agreement, who: str, further: Collection[str], *, alpha_first: bool
+) -> list[tuple[str, Estimate, Shape]]:
+    rows = _kappa_rows(found.lead, found.kappa_title, who)
+    rows += [(f"{conger_title(found)}, {who}", found.conger, "number")] if found.conger else []
+    if found.ordered:
+        rows += _kappa_rows(found.nominal, "Cohen’s κ without weights", who)
+    shares = [(name, found.rest.of(name)[0]) for name in found.human_simulator if name in found.rest.raters]
+    alpha: tuple[str, Estimate, Shape] = (f"Krippendorff’s α, {who}", found.alpha, "number")
     return [
-        *rows,
-        (f"Krippendorff’s α, {who}", found.alpha, "number"),
+        *([alpha, *rows] if alpha_first else [*rows, alpha]),
+        *((f"Equal labels, {who} with {name}", share, PERCENT) for name, share in shares),
         (f"Fleiss’ κ, {who}", found.fleiss, "number"),
         (f"Gwet’s AC1, {who}", found.ac1, "number"),
         *(
@@ -118,9 +164,25 @@ def _statistics(found: Agreement, who: str, further: Collection[str]) -> list[tu
     ]
 
 
+def _kappa_rows(found: KappaMeans, title: str, who: str) -> list[tuple[str, Estimate, Shape]]:
+    rows: list[tuple[str, Estimate, Shape]] = [
+        (f"{title}, {who} with each other", found.human_human, "number"),
+        ("– weighted by shared units", found.human_human_weighted, "number"),
+    ]
+    if found.corrected is not None:
+        rows.insert(1, ("– corrected for few shared units", found.corrected, "number"))
+    for name in found.human_simulator:
+        rows += [
+            (f"{title}, {who} with {name}", found.human_simulator[name], "number"),
+            ("– weighted by shared units", found.human_simulator_weighted[name], "number"),
+        ]
+    return rows
+
+
 def _table(ctx: Context, variable: Variable, found: dict[str, Agreement]) -> Table:
     further = {name for each in found.values() for name in each.further}
-    sides = [_statistics(each, ctx.people, further) for each in found.values()]
+    first = _alpha_leads(found["all"])
+    sides = [_statistics(each, ctx.people, further, alpha_first=first) for each in found.values()]
     rows = [
         TableRow(
             [line[0][0]],
@@ -152,7 +214,7 @@ def _denominators(found: Agreement, who: str) -> str:
 
 def _figures(ctx: Context, variable: Variable, shown: Agreement, whole: Agreement) -> list[Figure]:
     """The means of kappa if any is defined, the labels given and, for the headline variable, every pair."""
-    means = [shown.human_human, *shown.human_simulator.values()]
+    means = [shown.lead.human_human, *shown.lead.human_simulator.values()]
     figures = [_kappas(ctx, variable, shown)] if any(one.defined for one in means) else []
     figures += _shares(ctx, variable, whole)
     if variable == ctx.headline and ctx.named and 2 <= len(shown.ratings.raters) <= MATRIX:
@@ -161,16 +223,17 @@ def _figures(ctx: Context, variable: Variable, shown: Agreement, whole: Agreemen
 
 
 def _kappas(ctx: Context, variable: Variable, found: Agreement) -> Figure:
-    points = [(f"{ctx.people} with each other", found.human_human)]
-    points += [(f"{ctx.people} with {name}", value) for name, value in found.human_simulator.items()]
-    reference = found.human_human.value if found.human_simulator and found.human_human.defined else None
+    means = found.lead
+    points = [(f"{ctx.people} with each other", means.human_human)]
+    points += [(f"{ctx.people} with {name}", value) for name, value in means.human_simulator.items()]
+    reference = means.human_human.value if means.human_simulator and means.human_human.defined else None
     return Figure(
         id=f"agreement-{variable.name}-kappa",
-        title=f"Mean Cohen’s κ on “{variable.title}”, {LABEL_SETS[found.labels].lower()}",
-        alt="; ".join(f"{label}: {estimate(value)}" for label, value in points),
+        title=f"Mean {found.kappa_title} on “{variable.title}”, {LABEL_SETS[found.labels].lower()}",
+        alt="; ".join(f"{label}: {stated(value, 'pair')}" for label, value in points),
         form="intervals",
         data={
-            "x": "Cohen’s κ",
+            "x": found.kappa_title,
             "domain": [0.0, 1.0],
             "reference": None if reference is None else {"value": reference, "label": points[0][0]},
             "points": [{"label": label, **value.to_dict()} for label, value in points],

@@ -13,7 +13,7 @@ from evaluation.reports.content import Cell, Section, Table, TableColumn, TableR
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.sections.confidence import confidence_blocks
-from evaluation.reports.words import count, estimate, number
+from evaluation.reports.words import CountedSentence, count, stated
 
 #: At most this many items are listed for each simulator.
 LISTED = 50
@@ -41,7 +41,8 @@ def calibration(ctx: Context) -> Section | None:
         notes=[
             "The alternative annotator test (Calderon, Reichart and Dror, 2025) leaves out each person in turn and asks "
             "whether the simulator is at least as close to the others, within ε. A winning rate of 0.5 or more means that it may "
-            "replace people. The advantage probability compares simulators with each other.",
+            "replace people: it depends on ε, a choice of the report (0.2 for experts, 0.15 for skilled people, 0.1 for a crowd). "
+            "The advantage probability compares simulators with each other.",
             f"The label of {ctx.people} is their majority; ties are left out.",
         ],
     )
@@ -52,22 +53,33 @@ def _sentence(ctx: Context, name: str, test: AlternativeTest) -> str:
     verdict = ""
     if test.winning_rate.defined:
         may = "may" if test.winning_rate.value >= 0.5 else "may not"
-        verdict = f" By the alternative annotator test, it {may} replace them (winning rate {number(test.winning_rate.value)})."
+        verdict = (
+            f" By the alternative annotator test with ε = {test.epsilon:g}, it {may} replace them: its winning rate is "
+            f"{stated(test.winning_rate, ('person', 'people'))}."
+        )
     else:
-        verdict = f" The alternative annotator test is not defined: {test.winning_rate.reason}."
-    return (
-        f"{name} agrees with {ctx.people} at κ {estimate(found.human_simulator[name])}; they agree with each other at "
-        f"{estimate(found.human_human)}.{verdict}"
+        verdict = f" The alternative annotator test with ε = {test.epsilon:g} is not defined: {test.winning_rate.reason}."
+    own = found.lead.human_simulator[name]
+    share = found.rest.of(name)[0]
+    if own.defined or not share.defined:
+        text = f"{name} agrees with {ctx.people} at a mean {found.kappa_title} of {stated(own, 'pair')}"
+    else:
+        text = f"{name} gives the label of one of the {ctx.people} in {stated(share, 'unit', 'percent')}; its mean "
+        text += f"{found.kappa_title} with them is {stated(own, 'pair')}"
+    return CountedSentence(
+        f"{text}. Among {ctx.people}, it is {stated(found.lead.human_human, 'pair')}.{verdict}", share.n
     )
 
 
 def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
     found = ctx.agreement(ctx.headline.name)
     prompts = _prompts(ctx)
+    kappa = "κ, quadratic weights," if found.ordered else "κ"
     rows = []
     for name in ctx.simulators:
         test = tests[name]
-        cells = [Cell.of(found.human_simulator[name]), Cell.of(found.human_human), Cell.of(test.winning_rate)]
+        cells = [Cell.of(found.lead.human_simulator[name]), Cell.of(found.lead.human_human)]
+        cells += [Cell.of(found.rest.of(name)[0], shape="percent"), Cell.of(test.winning_rate)]
         cells += [Cell.of(test.advantage_probability), Cell.number(test.epsilon)]
         rows.append(TableRow([name, prompts.get(name, "not known")], cells))
     return Table(
@@ -75,14 +87,18 @@ def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
         title="Each simulator beside the ceiling",
         head=["Simulator", "Prompt"],
         columns=[
-            TableColumn(f"κ with {ctx.people}"),
-            TableColumn(f"κ among {ctx.people}"),
+            TableColumn(f"{kappa} with {ctx.people}"),
+            TableColumn(f"{kappa} among {ctx.people}"),
+            TableColumn("Equal labels, %"),
             TableColumn("Winning rate"),
             TableColumn("Advantage probability"),
             TableColumn("ε"),
         ],
         rows=rows,
-        notes=["Prompts are identified by the first characters of their SHA-256, as in the list of runs."],
+        notes=[
+            f"Equal labels: the mean share of {ctx.people} who gave an item the simulator’s label.",
+            "Prompts are identified by the first characters of their SHA-256, as in the list of runs.",
+        ],
     )
 
 
@@ -144,7 +160,10 @@ def _confusion(ctx: Context, name: str, ratings: Ratings) -> list[Table]:
     spoken = [ctx.label_words(label) for label in ratings.labels]
     tables = []
     if size <= LABELS:
-        counts = np.bincount(people[both] * size + own[both], minlength=size * size).reshape(size, size)
+        from sklearn.metrics import confusion_matrix  # imported late: it takes two seconds
+
+        labelled = people[both], own[both]
+        counts = confusion_matrix(*labelled, labels=range(size)) if both.any() else np.zeros((size, size))
         tables.append(
             Table(
                 id=f"calibration-confusion-{ctx.simulators.index(name) + 1}",

@@ -12,7 +12,7 @@ from evaluation.metrics.resample import ratio_estimate
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import count, estimate
+from evaluation.reports.words import CountedSentence, stated
 
 #: At most this many units are listed, those whose raters are furthest apart first.
 LISTED = 100
@@ -32,10 +32,13 @@ def distributions(ctx: Context) -> Section | None:
             continue
         mean = _mean_entropy(ctx, ratings, found)
         prose.append(
-            f"On “{variable.title}”, the labels of a unit have an entropy of {estimate(mean)} bits on average "
-            f"({count(mean.n, 'unit')} with two ratings or more; 0: all raters gave one label)."
+            CountedSentence(
+                f"On “{variable.title}”, the labels of a unit with two ratings or more have a mean entropy of "
+                f"{stated(mean, 'unit')} bits; 0 bits: all raters gave one label.",
+                mean.n,
+            )
         )
-        blocks.append(_table(ctx, variable, found))
+        blocks += [_mean(variable, mean), _table(ctx, variable, ratings, found)]
     if not blocks:
         return None
     return Section(
@@ -60,7 +63,17 @@ def _mean_entropy(ctx: Context, ratings: Ratings, found: UnitDistributions) -> E
     )
 
 
-def _table(ctx: Context, variable: Variable, found: UnitDistributions) -> Table:
+def _mean(variable: Variable, mean: Estimate) -> Table:
+    return Table(
+        id=f"distributions-{variable.name}-mean",
+        title=f"Mean entropy of the labels of a unit on “{variable.title}”, bits",
+        head=["Units"],
+        columns=[TableColumn("Entropy, bits"), TableColumn("Units")],
+        rows=[TableRow(["With two ratings or more"], [Cell.of(mean, rule="per_rater"), Cell.count(mean.n)])],
+    )
+
+
+def _table(ctx: Context, variable: Variable, ratings: Ratings, found: UnitDistributions) -> Table:
     several = np.flatnonzero(found.ratings > 1)
     order = several[np.lexsort((found.unit[several], -found.entropy[several]))][:LISTED]
     table, items = ctx.data.table(variable.name), ctx.data.judgments.items
@@ -86,7 +99,7 @@ def _table(ctx: Context, variable: Variable, found: UnitDistributions) -> Table:
         head=["Unit"],
         columns=[
             TableColumn("Entropy, bits"),
-            *([TableColumn("Mean")] if numbered else []),
+            *([TableColumn("Mean rank" if ratings.ranked else "Mean")] if numbered else []),
             *(TableColumn(ctx.label_words(label), "% of raters") for label in labels),
             TableColumn("Ratings"),
         ],

@@ -16,15 +16,19 @@ from evaluation.reports.context import Context
 from evaluation.reports.group_columns import MOST_GROUPS, attribute_grouped
 from evaluation.reports.registry import section
 from evaluation.reports.sections.accuracy import scored
+from evaluation.reports.sections.means import median_cell, ranks_note
 
 #: Statistics of a group, in the order of the columns.
 SHOWN: dict[str, tuple[str, Shape]] = {
     "percent_agreement": ("Percent agreement", "percent"),
     "krippendorff_alpha": ("Krippendorff’s α", "number"),
     "gwet_ac1": ("Gwet’s AC1", "number"),
+    "cohen_kappa_quadratic_mean": ("Mean Cohen’s κ with quadratic weights", "number"),
     "cohen_kappa_mean": ("Mean Cohen’s κ", "number"),
     "mean": ("Mean", "number"),
     "median": ("Median", "number"),
+    "mean_rank": ("Mean rank", "number"),
+    "median_rank": ("Median", "number"),
     "accuracy": ("% correct", "percent"),
     "accuracy_of_labels": ("% of labels correct", "percent"),
 }
@@ -88,7 +92,12 @@ def _agreement(ctx: Context, variable: Variable, attribute: Attribute) -> Table:
         TableRow(
             [group.name],
             [
-                *(Cell.of(group.statistics[name], shape=SHOWN[name][1]) for name in names),
+                *(
+                    median_cell(ctx, people, group.statistics[name])
+                    if name == "median_rank"
+                    else Cell.of(group.statistics[name], shape=SHOWN[name][1])
+                    for name in names
+                ),
                 *(Cell.count(size) for size in (group.ratings, group.units, group.raters)),
             ],
         )
@@ -103,6 +112,7 @@ def _agreement(ctx: Context, variable: Variable, attribute: Attribute) -> Table:
             *(TableColumn(name) for name in ("Ratings", "Units", "Raters")),
         ],
         rows=rows,
+        notes=[ranks_note(ctx, people)] if people.ranked else [],
     )
 
 

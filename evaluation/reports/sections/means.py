@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from annotator.hit_types.base import Variable
-from evaluation.agreement.descriptive import mean_label, median_label
+from evaluation.agreement.descriptive import label_near, mean_label, median_label
+from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import estimate
+from evaluation.reports.words import CountedSentence, count, no_interval, stated
 
 #: At most this many raters are listed.
 LISTED = 100
@@ -29,7 +31,12 @@ def means(ctx: Context) -> Section | None:
             continue
         tables.append(_table(ctx, variable, ratings))
         mean = mean_label(ratings, **ctx.resampling)
-        prose.append(f"The mean of “{variable.title}” is {estimate(mean)}{_scale(variable)}.")
+        if ratings.ranked:
+            median = _median_words(ctx, ratings, median_label(ratings, **ctx.resampling))
+            text = f"The median of “{variable.title}” is {median} (n = {count(mean.n, 'rating')})."
+        else:
+            text = f"The mean of “{variable.title}” is {stated(mean, 'rating')}{_scale(variable)}."
+        prose.append(CountedSentence(text, mean.n))
     if not tables:
         return None
     return Section(id="means", title="Means and medians", prose=prose, blocks=tables)
@@ -38,24 +45,59 @@ def means(ctx: Context) -> Section | None:
 def _scale(variable: Variable) -> str:
     if variable.scores:
         return " (" + ", ".join(f"{label} {score:g}" for label, score in variable.scores.items()) + ")"
-    return f" (ranks, {variable.labels[0]} is 0)" if variable.level == "ordinal" and variable.labels else ""
+    return ""
+
+
+def ranks_note(ctx: Context, ratings: Ratings) -> str:
+    """What a mean of ranks is, for a table of labels that have an order but no numbers."""
+    first, last = (ctx.label_words(ratings.labels[place]) for place in (0, -1))
+    return (
+        f"The labels have an order but no numbers. A mean rank takes all steps as equal: “{first}” is 1, “{last}” is "
+        f"{len(ratings.labels)}."
+    )
+
+
+def _median_words(ctx: Context, ratings: Ratings, found: Estimate) -> str:
+    labels = [ctx.label_words(label) for label in ratings.labels]
+    if not found.defined:
+        return f"not defined: {found.reason}"
+    text = f"“{label_near(labels, found.value)}”"
+    if math.isnan(found.low):
+        why = no_interval(found.to_dict())
+        return f"{text} (no interval: {why})" if why else text
+    return f"{text} [{label_near(labels, found.low)}, {label_near(labels, found.high)}]"
+
+
+def median_cell(ctx: Context, ratings: Ratings, found: Estimate) -> Cell:
+    """The label that is the median, and the labels at the ends of its interval."""
+    return Cell(_median_words(ctx, ratings, found))
 
 
 def _table(ctx: Context, variable: Variable, ratings: Ratings) -> Table:
     rows = []
     for group, name, part in [("", "All", ratings), *_parts(ctx, variable, ratings)]:
+        median = median_label(part, **ctx.resampling)
         cells = [
             Cell.of(mean_label(part, **ctx.resampling), rule="per_rater"),
-            Cell.of(median_label(part, **ctx.resampling), rule="per_rater"),
+            Cell.of(median, rule="per_rater") if not part.ranked else median_cell(ctx, part, median),
         ]
+        cells = cells[::-1] if part.ranked else cells
         rows.append(TableRow([name], [*cells, Cell.count(len(part))], group=group))
+    notes = [f"Every rating counts once. Labels as numbers{_scale(variable)}."] if _scale(variable) else []
+    notes = ["Every rating counts once.", ranks_note(ctx, ratings)] if ratings.ranked else notes
     return Table(
         id=f"means-{variable.name}",
         title=f"Means and medians of “{variable.title}” ({variable.level})",
         head=["Ratings of"],
-        columns=[TableColumn("Mean"), TableColumn("Median"), TableColumn("Ratings")],
+        columns=[
+            *(
+                TableColumn(name)
+                for name in (("Median", "Mean rank") if ratings.ranked else ("Mean", "Median"))
+            ),
+            TableColumn("Ratings"),
+        ],
         rows=rows,
-        notes=[f"Every rating counts once. Labels as numbers{_scale(variable)}."] if _scale(variable) else [],
+        notes=notes,
     )
 
 

@@ -10,7 +10,7 @@ from evaluation.core.estimate import Estimate, undefined
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import count, estimate, listed
+from evaluation.reports.words import count, listed, stated
 from evaluation.selectors.human_subjects import Cost, HumanSubjects, human_subjects
 
 NOT_TIMED = "no judgment was timed in the browser"
@@ -30,6 +30,10 @@ def people(ctx: Context) -> Section:
             "rehearsal raters are synthetic, and imported raters worked elsewhere.",
             "Time runs from when an item is first shown to its submission. This section counts all work as it was when the "
             "report was computed, whatever is excluded. Its figures are not part of the inputs’ hash.",
+            *(
+                f"The server of {name} returned {n} fingerprints: it may have run several versions of the model."
+                for name, n in found.fingerprints.items()
+            ),
         ],
     )
 
@@ -56,7 +60,7 @@ def _sentence(ctx: Context, found: Conduct) -> str:
         said += f". An item {listed(item)}"
     if ctx.only_simulators:
         return f"{said}. Only simulators judged items."
-    return f"{said}. Krippendorff’s α of “{ctx.headline.title}” is {estimate(agreed)}."
+    return f"{said}. Krippendorff’s α of “{ctx.headline.title}” is {stated(agreed, 'rating')}."
 
 
 def _work(ctx: Context, found: Conduct) -> Table:

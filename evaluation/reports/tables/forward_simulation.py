@@ -15,7 +15,7 @@ from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import estimate, listed
+from evaluation.reports.words import CountedSentence, listed, stated
 
 #: The condition without an explanation, as the HIT type names it.
 CONTROL = "no explanation"
@@ -125,8 +125,9 @@ def _accuracy(
 
 
 def _sentence(side: _Side, found: ForwardAccuracy) -> str:
-    said = [f"{estimate(one, 'percent')} with {name}" for name, one in found.accuracy.items()]
-    return f"Right predictions of {side.name}: {listed(said)}."
+    each = [f"{stated(one, 'item', 'percent')} with {name}" for name, one in found.accuracy.items()]
+    cases = min((one.n for one in found.accuracy.values()), default=0)
+    return CountedSentence(f"Right predictions of {side.name}: {listed(each)}.", cases)
 
 
 _Measured = list[tuple[_Side, ForwardAccuracy, ForwardAccuracy]]

@@ -9,7 +9,7 @@ from evaluation.metrics.resample import ratio_estimate
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import estimate, left_out
+from evaluation.reports.words import CountedSentence, left_out, stated
 
 #: The ordinal scale as numbers.
 SCORES = {"no": 0.0, "moderate": 0.5, "yes": 1.0}
@@ -37,9 +37,12 @@ def p1_plausibility(ctx: Context) -> Section | None:
         number="P1 Section 5.2.2",
         title="Plausibility",
         prose=[
-            "Two annotators’ scores of one instance’s explanations correlate at "
-            f"{estimate(ceiling.pearson)} (Pearson) and {estimate(ceiling.spearman)} (Spearman): the most that a metric "
-            "could reach."
+            CountedSentence(
+                "Two annotators’ scores of one instance’s explanations correlate at "
+                f"{stated(ceiling.pearson, 'instance')} by Pearson and {stated(ceiling.spearman, 'instance')} by Spearman: the most "
+                "that a metric could reach.",
+                min(ceiling.pearson.n, ceiling.spearman.n),
+            )
         ],
         blocks=[
             Table(

@@ -8,7 +8,10 @@ from dataclasses import replace
 from evaluation.core.estimate import Estimate
 from evaluation.metrics import (
     FollowUps,
+    JudgeCorrected,
     PredictionPowered,
+    judge_corrected_precision,
+    judge_corrected_simulatable,
     prediction_powered_precision,
     prediction_powered_simulatable,
     simulatability,
@@ -18,7 +21,7 @@ from evaluation.reports.content import Cell, Section, Table, TableColumn, TableR
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.resampling import as_chosen
-from evaluation.reports.words import estimate, number
+from evaluation.reports.words import CountedSentence, number, stated
 
 
 @section(order=95, title="Prediction-powered estimates", measure="simulatability")
@@ -32,23 +35,28 @@ def p1_prediction_powered(ctx: Context) -> Section | None:
     if not names or not people.labelled.any():
         return None
     found = []
+    judges: dict[str, dict[str, JudgeCorrected]] = {}
     for name in names:
         (simulator,) = ctx.follow_ups(variable, f"single:{name}")
         if not (people.labelled & simulator.labelled).any():
             continue
         found += [(name, what, one) for what, one in _figures(ctx, people, simulator)]
+        judges[name] = {
+            "Precision, micro": judge_corrected_precision(people, simulator),
+            "Simulatable": judge_corrected_simulatable(people, simulator),
+        }
     if not found:
         return None
     return Section(
         id="prediction-powered",
         title="People helped by simulators",
         prose=_prose(ctx, found),
-        blocks=[_table(ctx, found, rule)],
+        blocks=[_table(ctx, found, rule), _corrected(ctx, judges, rule)],
         notes=[
             "Prediction-powered estimates (PPI++, Angelopoulos et al. 2023): people’s labels on a part, the simulator’s on "
             "everything. The interval holds however wrong the simulator is, as long as people judged a random part of the "
             "explanations. n effective: how many labels of people alone would give an interval as narrow. Intervals are t "
-            "intervals with a sandwich variance over instances and may reach beyond 0 and 100."
+            "intervals on the logit scale with a sandwich variance over instances."
         ],
     )
 
@@ -72,20 +80,24 @@ def _figures(ctx: Context, people: FollowUps, simulator: FollowUps) -> list[tupl
 
 
 def _prose(ctx: Context, found: list[tuple[str, str, PredictionPowered]]) -> list[str]:
-    said = []
+    sentences: list[str] = []
     for name, what, one in found:
         if what != "Precision, macro" or not one.estimate.defined:
             continue
         if not one.unlabelled:
-            said.append(
+            sentences.append(
                 f"{ctx.people.capitalize()} judged every explanation that {name} judged, so it adds nothing."
             )
         elif not math.isnan(one.gain):
-            said.append(
-                f"With {name}, precision is {estimate(one.estimate, 'percent')} instead of {estimate(one.people, 'percent')} from "
-                f"{ctx.people} alone: {one.labelled:,} labelled explanations count as {number(one.effective_n, 'count')}."
+            sentences.append(
+                CountedSentence(
+                    f"With {name}, precision is {stated(one.estimate, 'explanation', 'percent')} instead of "
+                    f"{stated(one.people, 'explanation', 'percent')} from {ctx.people} alone: {one.labelled:,} labelled "
+                    f"explanations count as {number(one.effective_n, 'count')}.",
+                    one.labelled,
+                )
             )
-    return said
+    return sentences
 
 
 def _table(ctx: Context, found: list[tuple[str, str, PredictionPowered]], rule: str) -> Table:
@@ -123,6 +135,44 @@ def _table(ctx: Context, found: list[tuple[str, str, PredictionPowered]], rule: 
             for name, what, one in found
         ],
         notes=["The simulator’s own figure may be wrong throughout and doesn’t estimate the people’s."],
+    )
+
+
+def _corrected(ctx: Context, judges: dict[str, dict[str, JudgeCorrected]], rule: str) -> Table:
+    """The simulator's rates corrected by its errors, which needs no assumption about how labels are spread, but that of equal errors."""
+    rows = [
+        TableRow(
+            [name, what],
+            [
+                Cell.of(
+                    as_chosen(one.estimate, ctx.choices), shape="percent", rule=f"single:{name}, corrected by {rule}"
+                ),
+                Cell.number(
+                    one.simulator, shape="percent", n=one.unlabelled, reason="people labelled every follow-up"
+                ),
+                *(Cell.of(as_chosen(share, ctx.choices), shape="percent") for share in (one.sensitivity, one.specificity)),
+            ],
+        )
+        for name, found in judges.items()
+        for what, one in found.items()
+    ]  # fmt: skip
+    return Table(
+        id="judge-corrected",
+        title="Each simulator’s rates corrected by its errors, %",
+        head=["Simulator", "Figure"],
+        columns=[
+            TableColumn("Corrected"),
+            TableColumn("Simulator where people have no label"),
+            TableColumn("Sensitivity"),
+            TableColumn("Specificity"),
+        ],
+        rows=rows,
+        notes=[
+            f"The simulator’s rate where {ctx.people} gave no label, corrected by its sensitivity and specificity where they did (Rogan and "
+            "Gladen, 1978; Lee et al., 2025). The interval counts the variance of all three. It holds if the simulator errs as often "
+            "on both parts; prediction-powered values need no more than a random part, and are mostly more precise. Sensitivity and "
+            "specificity are those of the numerator. Macro precision is a mean over explanations, not a rate."
+        ],
     )
 
 

@@ -14,9 +14,12 @@ from evaluation.metrics import (
     FollowUps,
     Generality,
     all_similarities,
+    compare_diversity,
     diversity_by_generator,
     simulatability,
 )
+from evaluation.metrics.generators import SIMULATABLE
+from evaluation.reports.comparing import DIFFERENCE_COLUMNS, difference_cells
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import cosine_title, report_encoder
@@ -28,6 +31,7 @@ from evaluation.reports.words import left_out
 EXACT = 10_000
 #: With more, about this many follow-ups, those of randomly drawn explanations.
 DRAWN = 3_000
+MIXED = "mixed: "
 COLUMNS = {"bleu": "BLEU", "cosine": "Cosine", "jaccard": "Jaccard"}
 
 
@@ -40,21 +44,22 @@ def p1_table1(ctx: Context) -> Section | None:
     judge = found[0]
     if len(judge.tables) > 1:
         note = "The majority decides which follow-ups can be simulated, since each single rater saw too few."
-        table = every_generator(ctx, "majority")
+        rule = "majority"
     else:
-        table = every_generator(ctx, judge.rule)
+        rule = judge.rule
         note = f"Which follow-ups can be simulated was decided by: {judge.name.lower()}."
+    table = every_generator(ctx, rule)
     explained = table.generator[table.kind != BASELINE_KIND]
     generators = sorted(set(explained) - {""})
     part, sampled = part_of(ctx, table)
     rows = diversity_by_generator(
         part,
         all_similarities(Cosine(report_encoder(ctx))),
-        mixes=[generators] if len(generators) > 1 else [],
-        mix_rng=np.random.default_rng([ctx.choices.seed, 2]),
+        mixed=_in_mix(ctx, rule, part) if len(generators) > 1 else None,
         **ctx.resampling,
     )
     first = rows[0]
+    compared = _differences(ctx, rows, table, judge.rule)
     return Section(
         id="p1-table-1",
         number="P1 Table 1",
@@ -79,7 +84,7 @@ def p1_table1(ctx: Context) -> Section | None:
                                 Cell.of(row.generality[key].generality, shape="percent", rule=judge.rule)
                                 for key in COLUMNS
                             ),
-                            Cell.of(_simulatable(ctx, table, row), shape="percent", rule=judge.rule),
+                            Cell.of(_simulatable(ctx, rule, table, row), shape="percent", rule=judge.rule),
                         ],
                     )
                     for row in rows
@@ -91,7 +96,8 @@ def p1_table1(ctx: Context) -> Section | None:
                     *sampled,
                     *_versions(first.generality),
                 ],
-            )
+            ),
+            *compared,
         ],
         notes=[
             f"{row.generator or 'All'}, left out of generality: {left_out(row.generality['bleu'].generality.left_out)}."
@@ -99,6 +105,40 @@ def p1_table1(ctx: Context) -> Section | None:
             if row.generality["bleu"].generality.left_out
         ],
     )
+
+
+def _differences(ctx: Context, rows: list[Diversity], table: FollowUps, rule: str) -> list[Table]:
+    """Every generator and the mix against the baseline, and the mix against each generator, as in the paper's text."""
+    baselines = set(table.generator[table.kind == BASELINE_KIND])
+    mixed = [row for row in rows if row.generator.startswith(MIXED)]
+    single = [row for row in rows if row.generator not in baselines and row not in mixed]
+    pairs = [(row, other) for row in [*single, *mixed] for other in rows if other.generator in baselines]
+    pairs += [(row, other) for row in mixed for other in single]
+    if not pairs:
+        return []
+    rng = np.random.default_rng([ctx.choices.seed, 2])
+    titles = COLUMNS | {SIMULATABLE: "Simulatable"}
+    return [
+        Table(
+            id="p1-table-1-differences",
+            number="P1 Table 1",
+            title="Generators compared, %: generality and simulatable share, paired by instance",
+            head=["First", "Second"],
+            columns=DIFFERENCE_COLUMNS,
+            rows=[
+                TableRow([one.first, one.second], difference_cells(one, rule), group=titles[measure])
+                for measure, one in sorted(
+                    compare_diversity(pairs, rng=rng, replicates=ctx.choices.replicates),
+                    key=lambda found: list(titles).index(found[0]),
+                )
+            ],
+            notes=[
+                "Means over instances on which both have a value; an instance’s value is the mean over its explanations. p: "
+                "permutation of the two within instances, after Holm’s correction over the whole table; p of the paired t-test "
+                "beside it uncorrected. The paper gives p values of this table without naming the test."
+            ],
+        )
+    ]
 
 
 def part_of(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
@@ -118,12 +158,18 @@ def part_of(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
     ]
 
 
-def _simulatable(ctx: Context, table: FollowUps, row: Diversity) -> Estimate:
+def _in_mix(ctx: Context, rule: str, part: FollowUps) -> FollowUps:
+    """Those of the follow-ups that systems are compared on: the same mix as in every other table."""
+    mix = ctx.follow_ups(ctx.headline.name, rule)[0]
+    return part.take(np.isin(np.asarray(part.unit, dtype=str), np.asarray(mix.unit, dtype=str)))
+
+
+def _simulatable(ctx: Context, rule: str, table: FollowUps, row: Diversity) -> Estimate:
     """The simulatable share of a row over all follow-ups, even if the row itself uses only part of them."""
     if len(table) <= EXACT:
         return row.simulatable
-    explained = table.take(np.asarray(table.kind != BASELINE_KIND, dtype=bool))
-    whole = explained if row.generator.startswith("mixed: ") else table.where("generator", row.generator)
+    mixed = row.generator.startswith(MIXED)
+    whole = ctx.follow_ups(ctx.headline.name, rule)[0] if mixed else table.where("generator", row.generator)
     found = simulatability(whole, **ctx.resampling)
     return found.simulatable
 
@@ -138,8 +184,8 @@ def _mixed(ctx: Context, generators: list[str]) -> list[str]:
     if len(generators) < 2:
         return []
     return [
-        "Mixed: drawn in turn from the generators, as many follow-ups of each explanation as the generator with the "
-        f"most gave (seed {ctx.choices.seed})."
+        f"Mixed: the follow-ups that systems are compared on, at most {ctx.hit_type.defaults.follow_ups} of each explanation, "
+        f"drawn in turn from the generators (seed {ctx.choices.seed})."
     ]
 
 

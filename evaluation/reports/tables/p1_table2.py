@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from evaluation.metrics.paired import (
     PairedDifference,
     all_pairs,
+    averaged_over_systems,
     normal_against_forced,
     precision_by_instance,
 )
 from evaluation.reports.columns import rule_of
-from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
+from evaluation.reports.comparing import DIFFERENCE_COLUMNS, difference_cells, means_cells, p_cell
+from evaluation.reports.content import Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.method_titles import method_title
 from evaluation.reports.registry import section
 from evaluation.reports.simulating import in_layout
-from evaluation.reports.words import estimate, number
+from evaluation.reports.words import CountedSentence, count, number, stated
 
 #: With more systems than this there would be too many pairs for a table.
 MOST = 12
@@ -43,17 +48,18 @@ def p1_table2(ctx: Context) -> Section | None:
         for a, b in _forced(ctx, everyone)
     ]
     blocks: list[Table | Figure] = [_forced_table(ctx, forced, rule)] if forced else []
-    blocks += [_pairs_table(pairs, rule), _figure(pairs)] if pairs else []
+    blocks += [*_averages(ctx, values, rule), _pairs_table(pairs, rule), _figure(pairs)] if pairs else []
     return Section(
         id="p1-table-2",
         number="P1 Table 2" if forced else "",
         title="Systems compared",
-        prose=[_sentence(one) for one in (forced or pairs[:1])],
+        prose=[_sentence(one, "that it answers correctly under normal prompting and ") for one in forced]
+        or [_sentence(one) for one in pairs[:1]],
         blocks=blocks,
         notes=[
             "Differences are means over instances of the first system’s precision minus the second’s. p: permutation of "
-            "the two within instances, after Holm’s correction over all pairs; p of the paired t-test, which the paper "
-            "used, is shown beside it uncorrected.",
+            "the two within instances, after Holm’s correction over all pairs; p of the paired t-test, which the authors’ "
+            "code uses, is shown beside it uncorrected.",
             *ctx.compared_notes(ctx.headline.name),
         ],
     )
@@ -84,22 +90,16 @@ def _right(ctx: Context, system: str) -> set[str]:
     return {instance for instance, name, output, gold in rows if name == system and output and output == gold}
 
 
-def _sentence(one: PairedDifference) -> str:
-    return (
-        f"{one.first} has a precision of {estimate(one.first_mean, 'percent')}, {one.second} of "
-        f"{estimate(one.second_mean, 'percent')}: a difference of {estimate(one.difference, 'percent')}."
+def _sentence(one: PairedDifference, which: str = "") -> str:
+    """On the instances that the two share: possibly fewer than a table of single systems is based on."""
+    if not one.difference.defined:
+        return f"{one.first} and {one.second} can’t be compared: {one.difference.reason}."
+    return CountedSentence(
+        f"On the {count(one.difference.n, 'instance')} {which}where both are defined, {one.first} has a precision of "
+        f"{stated(one.first_mean, 'instance', 'percent')}, {one.second} of {stated(one.second_mean, 'instance', 'percent')}: "
+        f"a difference of {stated(one.difference, 'instance', 'percent')}.",
+        one.difference.n,
     )
-
-
-def _cells(one: PairedDifference, rule: str) -> list[Cell]:
-    return [
-        Cell.of(value, shape="percent", rule=rule)
-        for value in (one.first_mean, one.second_mean, one.difference)
-    ]
-
-
-def _p(value: float, n: int) -> Cell:
-    return Cell.number(value, shape="p", n=n, reason="no difference that could be tested")
 
 
 def _forced_table(ctx: Context, forced: list[PairedDifference], rule: str) -> Table:
@@ -110,7 +110,10 @@ def _forced_table(ctx: Context, forced: list[PairedDifference], rule: str) -> Ta
         head=["Dataset", "System"],
         columns=[TableColumn("Normal"), TableColumn("Forced"), TableColumn("Δ"), TableColumn("p")],
         rows=[
-            TableRow([ctx.dataset, one.first], [*_cells(one, rule), _p(one.p_permutation, one.difference.n)])
+            TableRow(
+                [ctx.dataset, one.first],
+                [*means_cells(one, rule), p_cell(one.p_permutation, one.difference.n)],
+            )
             for one in forced
         ],
         notes=["Only instances that the system answers correctly under normal prompting."],
@@ -122,27 +125,42 @@ def _pairs_table(pairs: tuple[PairedDifference, ...], rule: str) -> Table:
         id="systems-compared",
         title="Simulation precision of every two systems, %, on the instances where both are defined",
         head=["First", "Second"],
-        columns=[
-            TableColumn("First"),
-            TableColumn("Second"),
-            TableColumn("Difference"),
-            TableColumn("p (Holm)"),
-            TableColumn("p (t-test)"),
-            TableColumn("Instances"),
-        ],
-        rows=[
-            TableRow(
-                [one.first, one.second],
-                [
-                    *_cells(one, rule),
-                    _p(one.p_holm, one.difference.n),
-                    _p(one.p_t, one.difference.n),
-                    Cell.count(one.difference.n),
-                ],
-            )
-            for one in pairs
-        ],
+        columns=DIFFERENCE_COLUMNS,
+        rows=[TableRow([one.first, one.second], difference_cells(one, rule)) for one in pairs],
     )
+
+
+def _averages(ctx: Context, values: Mapping[str, Mapping[str, float]], rule: str) -> list[Table]:
+    """Models averaged over their methods, and methods averaged over the models: the text's comparisons of Table 4."""
+    known = {name: ctx.data.judgments.items.systems.get(name, ("", "")) for name in values}
+    models, methods = ({pair[side] for pair in known.values()} for side in (0, 1))
+    crossed = len(known) == len(set(known.values())) == len(models) * len(methods)
+    if not crossed or "" in models | methods or len(known) in (len(models), len(methods)):
+        return []
+    rng = np.random.default_rng([ctx.choices.seed, 4])
+    rows = []
+    for side, title in ((0, "Models, over their methods"), (1, "Methods, over the models")):
+        averaged = {
+            name: averaged_over_systems([values[system] for system in known if known[system][side] == name])
+            for name in sorted({pair[side] for pair in known.values()})
+        }
+        named = averaged if side == 0 else {method_title(name): found for name, found in averaged.items()}
+        for one in all_pairs(named, rng=rng, replicates=ctx.choices.replicates):
+            rows.append(TableRow([one.first, one.second], difference_cells(one, rule), group=title))
+    return [
+        Table(
+            id="p1-table-4-models",
+            number="P1 Table 4",
+            title="Simulation precision of models and of methods, %, each averaged over the other on every instance",
+            head=["First", "Second"],
+            columns=DIFFERENCE_COLUMNS,
+            rows=rows,
+            notes=[
+                "On instances where all systems that are averaged have a precision. The paper’s +5.5 and +6.5 points are this "
+                "comparison of two models; the authors’ code tests it with a one-sided paired t-test, the p here is two-sided."
+            ],
+        )
+    ]
 
 
 def _figure(pairs: tuple[PairedDifference, ...]) -> Figure:

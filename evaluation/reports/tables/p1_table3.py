@@ -6,7 +6,7 @@ from evaluation.reports.choices import LABEL_SETS
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import estimate, listed
+from evaluation.reports.words import CountedSentence, listed, stated
 
 
 @section(order=30, title="P1 Table 3: simulators as proxies of people", measure="simulatability")
@@ -22,9 +22,11 @@ def p1_table3(ctx: Context) -> Section | None:
         values = [found.human_human, *(found.human_simulator[s] for s in ctx.simulators)]
         rows.append(TableRow([ctx.dataset, LABEL_SETS[name]], [Cell.of(value) for value in values]))
     chosen = ctx.agreement(variable.name, ctx.choices.labels if ctx.choices.labels in sets else "all")
-    closest = [f"{name} {estimate(value)}" for name, value in chosen.human_simulator.items() if value.defined]
-    prose = [f"{ctx.people.capitalize()} agree with each other at κ {estimate(chosen.human_human)}"]
-    prose[0] += f", and with {listed(closest)}." if closest else "."
+    closest = [
+        f"{name} {stated(value, 'pair')}" for name, value in chosen.human_simulator.items() if value.defined
+    ]
+    text = f"{ctx.people.capitalize()} agree with each other at κ {stated(chosen.human_human, 'pair')}"
+    prose = [CountedSentence(text + (f", and with {listed(closest)}." if closest else "."), chosen.percent.n)]
     return Section(
         id="p1-table-3",
         number="P1 Table 3",

@@ -18,8 +18,10 @@ from evaluation.reports.simulating import (
     shared_instances,
     system_columns,
 )
-from evaluation.reports.words import count, estimate, left_out
+from evaluation.reports.words import CountedSentence, count, left_out, stated
 
+#: The row of all systems, which sentences on them all speak of.
+TOGETHER = "All systems"
 NO_COMMON = (
     "No instance has a precision in every system, so the systems cannot be compared on shared instances: choose “All "
     "instances” to see each system on its own.",
@@ -55,7 +57,7 @@ class _Measured:
         inside = judge.only(of_instances(self.instances))
         self.common = {s: measure(ctx, inside.only(of_system(s))) for s in self.systems}
         self.all = {s: measure(ctx, judge.only(of_system(s))) for s in self.systems}
-        self.together = measure(ctx, judge)
+        self.together, self.together_common = measure(ctx, judge), measure(ctx, inside)
         self.counts = denominators(judge)
         self.counts_of = {s: denominators(judge.only(of_system(s))) for s in self.systems}
 
@@ -68,19 +70,27 @@ def _prose(ctx: Context, found: _Measured) -> list[str]:
     whole = found.together
     raters = len(found.judge.tables)
     pooled = "pooled over follow-ups" if raters == 1 else "pooled over each rater’s follow-ups"
-    said = estimate(whole.precision, "percent")
+    explained: str | tuple[str, str] = "explanation"
+    followed: str | tuple[str, str] = "follow-up"
+    if raters > 1:  # an explanation counts once for each rater
+        explained = ("rater’s explanation", "raters’ explanations")
+        followed = ("rater’s follow-up", "raters’ follow-ups")
+    precision = stated(whole.precision, explained, "percent")
     if whole.precision.defined:
-        said = f"{said} (macro, over {count(found.counts.explanations, 'explanation')}; {pooled} "
-        said += f"{estimate(whole.precision_micro, 'percent')})"
+        precision = f"{precision} as a mean over explanations, {stated(whole.precision_micro, followed, 'percent')} {pooled}"
     whose = _whose(ctx, found.judge.name)
-    text = f"On all systems together, {whose} simulation precision is {said}. "
-    text += f"Of the labelled follow-ups, {estimate(whole.simulatable, 'percent')} could be simulated."
+    text = f"On all systems and instances together, {whose} simulation precision is {precision}. "
+    text += (
+        f"Of the labelled follow-ups, {stated(whole.simulatable, followed, 'percent')} could be simulated."
+    )
     if raters > 1:
-        text += f" These are means over {count(raters, 'rater')}, each measured alone."
+        text += f" These are means over {count(raters, 'rater')}, each measured alone, of "
+        text += f"{count(found.counts.explanations, 'explanation')}."
+    first = CountedSentence(text, found.counts.explanations)
     if len(found.systems) < 2:
-        return [text]
+        return [first]
     return [
-        text,
+        first,
         f"Precision is defined in all {len(found.systems)} systems on {count(len(found.instances), 'instance')} "
         f"of {found.seen:,}; systems are compared on {'those' if ctx.choices.restriction == 'common' else 'all'}.",
         *(NO_COMMON if not found.instances and ctx.choices.restriction == "common" else ()),
@@ -141,8 +151,10 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
     rows = []
     for found in measured:
         rule = found.judge.rule
-        for system in found.systems:
-            common, everywhere = found.common[system], found.all[system]
+        every = [(s, found.common[s], found.all[s], found.counts_of[s]) for s in found.systems]
+        if len(every) > 1:
+            every.append((TOGETHER, found.together_common, found.together, found.counts))
+        for system, common, everywhere, rests_on in every:
             shares = [
                 common.precision,
                 everywhere.precision,
@@ -150,7 +162,6 @@ def _details(ctx: Context, measured: list[_Measured]) -> Table:
                 everywhere.simulatable,
             ]
             cells = [Cell.of(value, shape="percent", rule=rule) for value in shares]
-            rests_on = found.counts_of[system]
             cells += [Cell.of(everywhere.unanswered, shape="percent", rule=rule)]
             cells += [Cell.count(rests_on.explanations), Cell.count(rests_on.follow_ups)]
             rows.append(TableRow([system], cells, group=found.judge.name))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.metrics import mean_over_systems, per_explanation, task_accuracy
+from evaluation.reports.choices import RESTRICTIONS
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import estimate, left_out
+from evaluation.reports.simulating import Judge, in_layout, of_instances, shared_instances
+from evaluation.reports.words import CountedSentence, left_out, stated
 
 
 @section(order=70, title="P1 Table 6: task accuracy and precision", measure="simulatability")
@@ -19,8 +21,12 @@ def p1_table6(ctx: Context) -> Section | None:
     tables = ctx.follow_ups(ctx.headline.name, rule)
     if not tables or not len(tables[0]):
         return None
-    counts = per_explanation(tables[0])
-    output, gold, instance, system = _starters(ctx)
+    judge = Judge("", rule, tables)
+    kept = judge
+    if ctx.choices.restriction == "common":
+        kept = judge.only(of_instances(shared_instances(judge)))
+    counts = per_explanation(kept.tables[0])
+    output, gold, instance, system = _starters(ctx, set(map(str, kept.tables[0].instance)))
     options = ctx.resampling
     accuracy = task_accuracy(output, gold, instance, system, **options)
     precision = mean_over_systems(
@@ -29,7 +35,7 @@ def p1_table6(ctx: Context) -> Section | None:
         counts.system.tolist(),
         **options,
     )
-    names = sorted({*accuracy.systems, *precision.systems})
+    names = in_layout(ctx, sorted({*accuracy.systems, *precision.systems}))
     rows = [
         TableRow(
             [ctx.dataset, name],
@@ -52,14 +58,18 @@ def p1_table6(ctx: Context) -> Section | None:
         number="P1 Table 6",
         title="Task accuracy and precision",
         prose=[
-            f"Over the systems, the mean task accuracy is {estimate(accuracy.mean, 'percent')} and the mean simulation "
-            f"precision {estimate(precision.mean, 'percent')}."
+            CountedSentence(
+                f"Over the systems, the mean task accuracy is {stated(accuracy.mean, 'explanation', 'percent')} and the mean "
+                f"simulation precision {stated(precision.mean, 'explanation', 'percent')}.",
+                min(accuracy.mean.n, precision.mean.n),
+            )
         ],
         blocks=[
             Table(
                 id="p1-table-6",
                 number="P1 Table 6",
-                title="Task accuracy and simulation precision, %",
+                title="Task accuracy and simulation precision, % "
+                f"({RESTRICTIONS[ctx.choices.restriction].lower()})",
                 head=["Dataset", "System"],
                 columns=[TableColumn("Task accuracy"), TableColumn("Simulation precision")],
                 rows=[*rows, TableRow([ctx.dataset, "Mean over systems"], means)],
@@ -72,11 +82,14 @@ def p1_table6(ctx: Context) -> Section | None:
     )
 
 
-def _starters(ctx: Context) -> tuple[list[str | None], list[str | None], list[str], list[str]]:
-    """Each explanation once: the system's own answer, the right one, instance and system."""
+def _starters(
+    ctx: Context, instances: set[str]
+) -> tuple[list[str | None], list[str | None], list[str], list[str]]:
+    """Each explanation of these instances once: the system's own answer, the right one, instance and system."""
     items, in_play = ctx.data.judgments.items, ctx.data.judgments.in_play
     forced = np.isin(items.system.values("").astype(str), sorted(ctx.forced_systems))
-    explained = np.flatnonzero(in_play & (items.explanation >= 0) & ~forced)
+    among = np.isin(items.instance_names.values("").astype(str), sorted(instances))
+    explained = np.flatnonzero(in_play & (items.explanation >= 0) & ~forced & among)
     _, first = np.unique(items.explanation[explained], return_index=True)
     rows = explained[first]
     return (

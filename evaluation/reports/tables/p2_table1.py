@@ -16,6 +16,7 @@ from evaluation.metrics import (
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import cosine_title, report_encoder
+from evaluation.reports.method_titles import method_title
 from evaluation.reports.registry import section
 from evaluation.reports.unit_labels import (
     Annotation,
@@ -25,7 +26,7 @@ from evaluation.reports.unit_labels import (
     of_systems,
     unit_table,
 )
-from evaluation.reports.words import count, estimate, left_out
+from evaluation.reports.words import CountedSentence, left_out, stated
 from evaluation.selectors.material import matching_rules
 
 #: Sentences on the study's rule on partial matches.
@@ -69,9 +70,12 @@ def p2_table1(ctx: Context) -> Section | None:
         number="P2 Tables 1, 3",
         title="Generality and precision",
         prose=[
-            f"Of {count(len(whole.found.per_counterfactual.status), 'follow-up')}, "
-            f"{estimate(whole.found.simulatable, 'percent')} contain all units of the explanation’s input side. In those, the "
-            f"system’s output contains {estimate(whole.found.precision, 'percent')} of the units that the explanation promises."
+            CountedSentence(
+                "The share of follow-ups that contain all units of the explanation’s input side is "
+                f"{stated(whole.found.simulatable, 'follow-up')}; in those, the share of the promised units that the system’s "
+                f"output contains is {stated(whole.found.precision, 'explanation')}.",
+                min(whole.found.simulatable.n, whole.found.precision.n),
+            )
         ],
         blocks=blocks,
         notes=[
@@ -119,7 +123,7 @@ def _table1(ctx: Context, who: Annotation, units: UnitTable, systems: list[str],
         ],
         rows=[
             TableRow(
-                [ctx.dataset, name],
+                [ctx.dataset, method_title(name)],
                 [
                     Cell.of(value, rule=who.rule)
                     for value in (
@@ -158,7 +162,7 @@ def _table3(ctx: Context, judged: list[tuple[Annotation, UnitTable]], systems: l
         number="P2 Table 3",
         title="Generality and precision by model and explanation method" + cosine_title(report_encoder(ctx)),
         head=["Task", "Model"],
-        columns=[TableColumn(label, method) for method in methods for label in labels],
+        columns=[TableColumn(label, method_title(method)) for method in methods for label in labels],
         rows=rows,
         notes=["# Expl: explanations with a simulatable follow-up; # Samples: their simulatable follow-ups."],
     )

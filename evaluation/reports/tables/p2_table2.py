@@ -15,7 +15,7 @@ from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.sections.agreement import pair_estimate
 from evaluation.reports.unit_labels import is_sanity
-from evaluation.reports.words import estimate, listed
+from evaluation.reports.words import CountedSentence, listed, stated
 
 #: The table of all pairs has at most this many annotators, those with the most annotations.
 MOST = 24
@@ -39,15 +39,15 @@ def p2_table2(ctx: Context) -> Section | None:
     people = [name for name in ratings.raters if name not in ratings.simulators]
     people = sorted(people, key=lambda name: (-given[ratings.raters.index(name)], name))[:MOST]
     names = [*sorted(people), *found.simulators]
-    between = [f"{name} {estimate(kappa.mean[name])}" for name in found.simulators]
-    text = f"Mean κ between two of the {ctx.people} is {estimate(kappa.mean['people'])}"
+    between = [f"{name} {stated(kappa.mean[name], 'pair')}" for name in found.simulators]
+    text = f"Mean κ between two of the {ctx.people} is {stated(kappa.mean['people'], 'pair')}"
     text += f", between {ctx.people} and simulators: {listed(between)}." if between else "."
     pairs = {frozenset((row["a"], row["b"])): row for row in kappa.rows()}
     return Section(
         id="p2-table-2",
         number="P2 Table 2",
         title="Inter-annotator agreement",
-        prose=[text],
+        prose=[CountedSentence(text, found.everyone.percent_agreement.n)],
         blocks=[
             Table(
                 id="p2-table-2",

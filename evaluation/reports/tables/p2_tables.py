@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from evaluation.metrics import (
     Cosine,
     FollowUps,
+    Growth,
     UnitSimulatability,
     growth,
     parsing_quality,
@@ -92,6 +95,13 @@ def _buckets(ctx: Context, found: UnitSimulatability) -> Table:
     )
 
 
+_GROWING: dict[str, Callable[[Growth], Cell]] = {
+    "Generality": lambda step: Cell.of(step.generality.generality),
+    "Simulatable follow-ups": lambda step: Cell.count(step.simulatable),
+    "All follow-ups": lambda step: Cell.count(step.total),
+}
+
+
 def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
     cosine = Cosine(report_encoder(ctx))
     steps = growth(
@@ -107,11 +117,18 @@ def _growth(ctx: Context, follow_ups: FollowUps) -> Table:
         head=["Task", "Metric"],
         columns=[TableColumn(str(step.size), "Follow-ups for each explanation, at most") for step in steps],
         rows=[
-            TableRow([ctx.dataset, "Generality"], [Cell.of(step.generality.generality) for step in steps]),
             TableRow(
-                [ctx.dataset, "Simulatable follow-ups"], [Cell.count(step.simulatable) for step in steps]
-            ),
-            TableRow([ctx.dataset, "All follow-ups"], [Cell.count(step.total) for step in steps]),
+                [ctx.dataset, title],
+                [cell(step) if step.reached else Cell(text="–") for step in steps],
+            )
+            for title, cell in _GROWING.items()
         ],
-        notes=[f"Generality: one minus mean cosine; {cosine.name}, {cosine.version}."],
+        notes=[
+            f"Generality: one minus mean cosine; {cosine.name}, {cosine.version}.",
+            *(
+                ["–: no explanation has more follow-ups than in the column before."]
+                if not all(step.reached for step in steps)
+                else []
+            ),
+        ],
     )

@@ -1,4 +1,4 @@
-"""The reward by round of a pipeline that trains with GEN-U as a reward (P3 section 5), and the reward's quantiles."""
+"""The reward by round of a pipeline that trains with GEN-U as a reward (P3 section 4), and the reward's quantiles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.reports.registry import section
 from evaluation.selectors.training import RewardRound, reward_rounds
 
 
-@section(order=71, title="P3 section 5: reward by round", measure="utility")
+@section(order=71, title="P3 section 4: reward by round", measure="utility")
 def p3_reward_rounds(ctx: Context) -> Section | None:
     """Mean GEN-U of each round's sampled rationales, and the rewards that each quantile holds."""
     rounds = reward_rounds(study=ctx.study, default_bins=PAPER_BINS)
@@ -27,7 +27,7 @@ def p3_reward_rounds(ctx: Context) -> Section | None:
     several = len({one.pipeline for one in rounds}) > 1
     return Section(
         id="p3-reward-rounds",
-        number="P3 section 5",
+        number="P3 section 4",
         title="Reward by round",
         blocks=[
             _table(ctx, rounds, means, several),
@@ -61,7 +61,7 @@ def _table(ctx: Context, rounds: list[RewardRound], means: list[Estimate], sever
     first = {one.pipeline: one for one in reversed(rounds)}
     return Table(
         id="p3-reward-rounds",
-        number="P3 section 5",
+        number="P3 section 4",
         title="Mean reward (GEN-U) of the rationales sampled in each round",
         head=["Round"],
         columns=[

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evaluation.metrics import PropertyRow, property_table
+from evaluation.metrics import PROPERTIES, PropertyRow, property_table
 from evaluation.reports.by_system import alpha_of, of_system
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.helping import mean_of
+from evaluation.reports.method_titles import gold_first
 from evaluation.reports.registry import section
 
 
@@ -39,12 +40,14 @@ def properties_section(contexts: Sequence[Context]) -> Section | None:
     ]
     if not found:
         return None
+    found.sort(key=lambda one: PROPERTIES.index(one[0]) if one[0] in PROPERTIES else len(PROPERTIES))
     uses = Counter(name for name, _ in found)
     judged = [
         _Property(name, f"{name} ({ctx.study.title})" if uses[name] > 1 else name, ctx) for name, ctx in found
     ]
     rows = [row for one in judged for row in _rows(one)]
-    order = [*sorted({row.system for row in rows} - {"all"}), "all"]
+    known = {name: pair for ctx in contexts for name, pair in ctx.data.judgments.items.systems.items()}
+    order = [*gold_first({row.system for row in rows} - {"all"}, known), "all"]
     return Section(
         id="p3-table-13",
         number="P3 Table 13, Figure 7",

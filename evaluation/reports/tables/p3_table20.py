@@ -7,9 +7,13 @@ from evaluation.metrics import GeneralizationCell, generalization_accuracy, util
 from evaluation.reports.columns import labelled_items
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.method_titles import GOLD, gold_first
 from evaluation.reports.registry import section
 
 CLASSES = {"useful": "Useful", "not useful": "Not useful", "unsure": "Unsure"}
+#: Kinds of question, in the paper's order.
+KINDS = ("rephrase", "counterfactual", "similar_reasoning")
+COMBINED = "combined"
 NAMES = ("before", "after", "follow_up_before", "follow_up_after")
 
 
@@ -26,10 +30,12 @@ def p3_table20(ctx: Context) -> Section | None:
         rows.system,
         utility_classes(rows.label["before"], rows.label["after"], rows.gold),
         combine=_models(ctx, rows.system),
+        combined_name=COMBINED,
         **ctx.resampling,
     )
     if not cells:
         return None
+    cells = _in_paper_order(ctx, cells)
     return Section(
         id="p3-table-20",
         number="P3 Table 20, Figure 4",
@@ -42,10 +48,21 @@ def p3_table20(ctx: Context) -> Section | None:
     )
 
 
+def _in_paper_order(ctx: Context, cells: list[GeneralizationCell]) -> list[GeneralizationCell]:
+    """By kind, then gold rationales, models and all models together, then the class."""
+    combined = {cell.system for cell in cells} & {COMBINED}
+    systems = gold_first({cell.system for cell in cells} - combined, ctx.data.judgments.items.systems)
+    place = {name: number for number, name in enumerate([*KINDS, *systems, *combined, *CLASSES])}
+    last = len(place)
+    return sorted(
+        cells, key=lambda cell: [place.get(one, last) for one in (cell.kind, cell.system, cell.utility_class)]
+    )
+
+
 def _models(ctx: Context, systems: list[str]) -> list[str]:
     """The systems that are models (not gold rationales), if there are several to pool."""
     methods = ctx.data.judgments.items.systems
-    found = sorted({name for name in systems if methods.get(name, ("", ""))[1] != "gold"})
+    found = sorted({name for name in systems if methods.get(name, ("", ""))[1] != GOLD})
     return found if len(found) > 1 else []
 
 
@@ -54,7 +71,7 @@ def _title(kind: str) -> str:
 
 
 def _name(system: str) -> str:
-    return "Combined (models)" if system == "combined" else system
+    return "Combined (models)" if system == COMBINED else system
 
 
 def _table(cells: list[GeneralizationCell], rule: str) -> Table:

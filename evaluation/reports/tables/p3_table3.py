@@ -7,7 +7,7 @@ from evaluation.reports.columns import labelled_items, own_answers
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import count, estimate, left_out
+from evaluation.reports.words import CountedSentence, count, left_out, listed, stated
 
 CLASSES = ("useful", "not useful", "unsure")
 
@@ -34,11 +34,16 @@ def p3_table3(ctx: Context) -> Section | None:
         number="P3 Table 3",
         title="Utility of rationales",
         prose=[
-            f"Of {count(sum(whole.counts.values()), 'rationale')}, "
-            + ", ".join(f"{estimate(whole.shares[name], 'percent')} were {name}" for name in CLASSES)
-            + f". Answers were right in {estimate(whole.right_before, 'percent')} before and "
-            f"{estimate(whole.right_after, 'percent')} after the rationale, a difference of "
-            f"{estimate(whole.gain, 'percent')}."
+            CountedSentence(
+                "Of the rationales, "
+                + listed(
+                    [f"{stated(whole.shares[name], 'rationale', 'percent')} were {name}" for name in CLASSES]
+                )
+                + f". Answers were right in {stated(whole.right_before, 'rationale', 'percent')} before and "
+                f"{stated(whole.right_after, 'rationale', 'percent')} after the rationale, a difference of "
+                f"{stated(whole.gain, 'rationale', 'percent')}.",
+                sum(whole.counts.values()),
+            )
         ],
         blocks=[
             _shares(ctx, found, names, rows.rule),

@@ -12,10 +12,11 @@ from evaluation.reports.helping import (
     eta_of_bertscore,
     gen_u_by_model,
     helping,
+    utility_by_chance,
     utility_known_from,
 )
 from evaluation.reports.registry import section
-from evaluation.reports.words import count, estimate
+from evaluation.reports.words import CountedSentence, count, stated
 
 NO_GEN_U = "no GEN-U run on these instances"
 
@@ -36,6 +37,7 @@ def p3_table4(ctx: Context) -> Section | None:
     blocks: list[Table | Figure] = [
         _table2(ctx, found.systems),
         _table4(ctx, systems, accuracy, scores, rule),
+        _chance(systems, [utility_by_chance(ctx, found.right, found.of(name)) for name in systems]),
         _table6(ctx, runs, by_gen_u, accuracy[0], scores[0], rule),
     ]
     blocks += [_gen_u(number, run) for number, run in enumerate(runs, start=1)]
@@ -59,8 +61,10 @@ def p3_table4(ctx: Context) -> Section | None:
 
 
 def _sentence(found: Estimate, what: str) -> str:
-    return (
-        f"Knowing {what} removes {estimate(found)} of the uncertainty about utility." if found.defined else ""
+    if not found.defined:
+        return ""
+    return CountedSentence(
+        f"Knowing {what} removes {stated(found, 'rationale')} of the uncertainty about utility.", found.n
     )
 
 
@@ -101,6 +105,26 @@ def _table4(
             TableRow([ctx.dataset, "BERTScore"], [Cell.of(value, rule=rule) for value in scores]),
         ],
         notes=[f"BERTScore: {version}."] if (version := bert_f1(ctx)[2]) else [],
+    )
+
+
+def _chance(systems: list[str], found: list[tuple[Estimate, float]]) -> Table:
+    """Theil's U without any association, which is above 0: small tables agree by chance."""
+    return Table(
+        id="p3-table-4-chance",
+        title="Theil’s U of utility and task accuracy by chance alone",
+        head=["Rationales of"],
+        columns=[TableColumn("Mean over permutations"), TableColumn("p")],
+        rows=[
+            TableRow(
+                [name or "Overall"],
+                [Cell.of(by_chance), Cell.number(p, shape="p", n=by_chance.n, reason=by_chance.reason)],
+            )
+            for name, (by_chance, p) in zip(systems, found, strict=True)
+        ],
+        notes=[
+            "1,000 random permutations of task accuracy over the rationales. p: how often U is at least as large as in P3 Table 4."
+        ],
     )
 
 

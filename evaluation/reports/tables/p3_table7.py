@@ -15,6 +15,8 @@ from evaluation.reports.registry import section
 
 #: The method of a system whose model was trained on rewards.
 TRAINED = "quark"
+#: The method of the same model's system before it was trained.
+BEFORE = "before quark"
 CLASSES = {"useful": "% Useful", "not useful": "% Not useful", "unsure": "% Unsure"}
 NO_GEN_U = "GEN-U has no answers with this system's rationales"
 
@@ -27,7 +29,9 @@ def p3_table7(ctx: Context) -> Section | None:
     rows = labelled_items(ctx, "before", "after")
     if not trained or not rows.instance:
         return None
-    order = [*sorted(name for name in set(rows.system) if name not in trained), *trained]
+    judged = sorted(name for name in set(rows.system) if name not in trained)
+    before = [name for name in judged if known.get(name, ("", ""))[1] == BEFORE]
+    order = [*before, *trained, *(name for name in judged if name not in before)]
     found = utility_by_system(
         rows.label["before"],
         rows.label["after"],

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotator.models import Exclusion, Judgment, Message, Study
+from annotator.models import Exclusion, Judgment, Study
 from annotator.services.assignment import assignment_next
 from annotator.services.message import message_send
 from annotator.services.study import study_launch, study_update
@@ -57,7 +57,13 @@ def test_a_study_goes_from_template_to_close(researcher_client, researcher):
     assert "1 item × 3 raters = 3 judgments" in asked
     study.refresh_from_db()
     assert study.state == "draft", "a look at what a launch means launches nothing"
-    for action, state in (("launch", "live"), ("pause", "paused"), ("resume", "live"), ("close", "closed")):
+    for action, state in (
+        ("launch", "live"),
+        ("pause", "paused"),
+        ("resume", "live"),
+        ("close", "closed"),
+        ("reopen", "paused"),
+    ):
         researcher_client.post(page(study, "do", action), follow=True)
         study.refresh_from_db()
         assert study.state == state
@@ -137,27 +143,6 @@ def test_an_exclusion_is_created_with_a_reason_and_lifted(researcher_client, res
     assert exclusion.lifted_at is not None
 
 
-def test_a_question_is_answered_on_its_own_page(researcher_client, researcher):
-    study = make_study(items=1, by=researcher, launched=True)
-    message = message_send(participation=make_participation(study), kind="question", text="What is a robot?")
-    researcher_client.post(
-        reverse("admin:annotator_message_change", args=[message.pk]), {"answer": "A program."}, follow=True
-    )
-    message.refresh_from_db()
-    assert message.settled_at is not None
-    assert Message.objects.get(kind="reply").text == "A program."
-
-
-def test_a_reply_is_shown_with_its_question(researcher_client, researcher):
-    study = make_study(items=1, by=researcher, launched=True)
-    message = message_send(participation=make_participation(study), kind="question", text="May I look it up?")
-    address = reverse("admin:annotator_message_change", args=[message.pk])
-    researcher_client.post(address, {"answer": "Yes, you may."})
-    shown = researcher_client.get(address).content.decode()
-    conversation = shown[shown.index("Whole conversation") :]
-    assert conversation.index("May I look it up?") < conversation.index("Yes, you may.")
-
-
 def test_hostile_material_is_shown_as_text(researcher_client, researcher):
     study = make_study(by=researcher)
     payload = {name: f"{HOSTILE}{text}" for name, text in simulation_payload().items()} | {"answer": "yes"}
@@ -214,7 +199,8 @@ def test_pay_below_the_minimum_at_the_median_time_raises_an_alarm(researcher_cli
         items=3,
         by=researcher,
         launched=True,
-        pay_per_item="0.20",
+        instructions_text="Guess.",
+        pay_per_item="0.25",
         minutes_per_item=1,
         pay_floor_per_hour="9.00",
     )
@@ -226,7 +212,7 @@ def test_pay_below_the_minimum_at_the_median_time_raises_an_alarm(researcher_cli
         Judgment.objects.filter(assignment=task).update(seconds=seconds)
         shown = researcher_client.get(reverse("admin:study_live", args=[study.pk])).content.decode()
         assert (alarm in shown) == (seconds != 60), seconds
-    assert "7.20" in shown, "on the median of 100 seconds"
+    assert "7.50" in shown, "0.75 for one minute of reading and three times the median of 100 seconds"
 
 
 def test_an_error_in_the_settings_is_shown_at_its_field(researcher_client, researcher):

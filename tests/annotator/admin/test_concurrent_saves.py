@@ -44,7 +44,7 @@ def test_an_exclusion_that_somebody_else_made_first_is_an_error_in_the_form(
     reply = researcher_client.post("/admin/annotator/exclusion/add/", fields)
     page = reply.content.decode()
     assert reply.status_code == 200
-    assert "It is already excluded." in page
+    assert "This rater is already excluded." in page
     assert "Answers too fast." in page, "what was entered is still there"
     # The simulated exclusion was stored in the request's own transaction, which was rolled back with it.
     assert not Exclusion.objects.exists()

@@ -105,6 +105,6 @@ def test_the_home_page_shows_a_waiting_request_and_its_deadline(
     client: Client, study: Study, asked: DataRequest
 ) -> None:
     (row,) = home_rows([study])
-    assert row.needs == (f"1 deletion request to answer, by {asked.due_at:%Y-%m-%d}",)
+    assert [str(one) for one in row.needs] == [f"1 deletion request to answer, by {asked.due_at:%Y-%m-%d}"]
     DataRequest.objects.update(due_at=timezone.now() - timedelta(days=1))
     assert "1 deletion request to answer, overdue" in client.get("/admin/annotator/study/").content.decode()

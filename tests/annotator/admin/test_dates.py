@@ -43,7 +43,7 @@ def test_dates_have_one_form(
     researcher_client: Client, message: Message, name: str, of_message: bool | None
 ) -> None:
     arguments = [] if of_message is None else [message.pk if of_message else message.study_id]
-    page = researcher_client.get(reverse(name, args=arguments))
+    page = researcher_client.get(reverse(name, args=arguments), follow=True)
     assert page.status_code == 200
     text = re.sub(r"<[^>]+>", " ", page.content.decode())
     assert "2026-11-22" in text

@@ -24,6 +24,7 @@ from annotator.models import (
     WorkspaceMember,
 )
 from annotator.selectors.participation import earnings_of
+from annotator.selectors.study import study_hit_type
 from annotator.services.api_tokens import api_token_make
 from annotator.services.assignment import assignment_next
 from annotator.services.exam import exam_start, exam_submit
@@ -50,8 +51,18 @@ def text_of(reply: Any) -> str:
 def test_the_exam_starts_as_the_types_own(researcher_client: Client, study: Study) -> None:
     reply = researcher_client.get(at(study))
     assert reply.status_code == 200
-    assert "3 of 22 questions (from the HIT type), 2 correct to pass" in text_of(reply)
+    assert "3 of 26 questions (from the HIT type), 2 correct to pass" in text_of(reply)
     assert hit_type_get("simulation").exam[0].key in reply.content.decode()
+
+
+def test_the_list_shows_what_is_asked_and_the_correct_answer(researcher_client: Client, study: Study) -> None:
+    [exam, _] = researcher_client.get(at(study)).context["editors"]
+    question, shown, right = exam["rows"][0]
+    assert any(question.payload["question"] in words for _, words in shown)
+    assert right == study_hit_type(study).describe(question.payload, question.gold)
+    page = unescape(researcher_client.get(at(study)).content.decode())
+    assert question.payload["question"] in page
+    assert right[0][1] in page
 
 
 def test_own_questions_are_saved_previewed_and_removed(researcher_client: Client, study: Study) -> None:
@@ -217,7 +228,7 @@ def test_the_page_shows_the_exams_statistics(researcher_client: Client, study: S
         exam_submit(attempt=attempt, answers={f"mine-{n}": YES if one else NO for n, one in enumerate(row)})
     text = text_of(researcher_client.get(at(study)))
     assert "first attempts of 3 people" in text
-    assert "everybody was right" in text
+    assert "everyone was right" in text
     assert re.search(r"mine-1 3 2 0\.67 0\.\d\d", text), text
     assert "Not defined: nobody who passed the exam has judged anything yet." in text
     assert "nan" not in text

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from annotator.models import Judgment, Rehearsal, Study, User
@@ -44,7 +45,7 @@ def test_each_study_lists_what_needs_the_researchers_attention(
 ) -> None:
     make_study(by=researcher, slug="draft", title="A draft")
     study = make_study(
-        by=researcher, items=3, launched=True, pay_per_item="0.10", minutes_per_item=0.1, pay_floor_per_hour="9",
+        by=researcher, items=3, launched=True, pay_per_item="0.10", minutes_per_item=0.1, pay_floor_per_hour="9", instructions_text="Guess.",
         title="A study that runs",
     )  # fmt: skip
     work(study, seconds=120)
@@ -54,10 +55,14 @@ def test_each_study_lists_what_needs_the_researchers_attention(
     assert "1 study needs your attention: “A study that runs”." in shown
     for need in (
         "1 message to answer", "1 judgment to accept", "Nothing submitted for a day",
-        "Pays 3.00 USD an hour, below your minimum",
+        "Pays 2.57 USD an hour, below your minimum",
     ):  # fmt: skip
         assert need in shown
-    assert "Next: import material" in shown
+    page = researcher_client.get(HOME).content.decode()
+    payments = reverse("admin:study_payments", args=[study.pk])
+    assert f'<a href="{payments}">1 judgment to accept</a>' in page
+    rows = {row.study.slug: row.next.says for row in researcher_client.get(HOME).context["rows"]}
+    assert rows == {"draft": "Import material", study.slug: "1 message to answer"}
 
 
 def test_other_peoples_archived_and_deleted_studies_are_not_listed(

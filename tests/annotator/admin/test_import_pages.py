@@ -206,7 +206,7 @@ def test_judgments_with_gold_instances_attributes_and_items_of_two_columns(
 def test_tables_of_label_counts(researcher_client: Client, researcher: User) -> None:
     study = study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
     where = f"{ROOT}{study.pk}/import-judgments/"
-    text = "item,no,yes\nq1,1,2\nq2,,1\nq3,3,x\n"
+    text = "item,no,yes,right\nq1,1,2,yes\nq2,,1,no\nq3,3,x,\n"
     form = sent_form(researcher_client.post(where, {"file": upload(text, "c.csv")}).content.decode())
     neither = researcher_client.post(where, form | {"values": []}).content.decode()
     assert "Choose the columns that hold labels." in neither
@@ -219,7 +219,14 @@ def test_tables_of_label_counts(researcher_client: Client, researcher: User) -> 
         researcher_client.post(where, {"file": upload(text.replace("x", "0"), "c.csv")}).content.decode()
     )
     counts = {key: value for key, value in form.items() if key != "values"} | {"counts": ["no", "yes"]}
-    researcher_client.post(where, counts | {"import": "1"})
+    several = researcher_client.post(where, counts | {"gold": "a=right"}).content.decode()
+    assert "Expected one column: a table of label counts has one variable." in several
+    comma = researcher_client.post(where, counts | {"decimal_comma": "on"}).content.decode()
+    assert "A table of label counts doesn&#x27;t take this." in comma
+    researcher_client.post(where, counts | {"gold": "right", "import": "1"})
+    assert dict(study.items.values_list("key", "gold")) == {
+        "q1": {"label": "yes"}, "q2": {"label": "no"}, "q3": None,
+    }  # fmt: skip
     found = study.judgments.order_by("item__key", "rater__name")
     assert [(one.item.key, one.rater.name, one.response) for one in found] == [
         ("q1", "unnamed 1", {"label": "no"}), ("q1", "unnamed 2", {"label": "yes"}), ("q1", "unnamed 3", {"label": "yes"}),

@@ -20,7 +20,7 @@ def url(study: Study, rest: str) -> str:
 
 
 def sent(payload: dict[str, str], **more: Any) -> dict[str, Any]:
-    return {f"payload-{name}": value for name, value in payload.items()} | {"gold": ""} | more
+    return {f"payload-{name}": value for name, value in payload.items()} | more
 
 
 def text(reply: Any) -> str:
@@ -32,16 +32,23 @@ def test_an_item_of_a_draft_is_edited_and_deleted(researcher_client: Client, res
     one, two = study.items.all()
     assert "payload-question" in text(researcher_client.get(url(study, f"items/{one.pk}/edit/")))
     bad = researcher_client.post(
-        url(study, f"items/{one.pk}/edit/"), sent(simulation_payload("a"), gold='{"x": 1}')
+        url(study, f"items/{one.pk}/edit/"), sent(simulation_payload("a"), **{"gold-helpful": "perhaps"})
     )
     assert bad.status_code == 400
-    assert 'id="id_gold_error"' in bad.content.decode()
+    assert 'id="id_gold-helpful_error"' in bad.content.decode()
     good = researcher_client.post(
         url(study, f"items/{one.pk}/edit/"), sent(simulation_payload("new")), follow=True
     )
     assert "Item item-0 saved." in text(good)
     one.refresh_from_db()
     assert one.payload == simulation_payload("new")
+    assert one.gold is None
+    right = sent(simulation_payload("new"), **{"gold-helpful": "no"})
+    researcher_client.post(url(study, f"items/{one.pk}/edit/"), right)
+    one.refresh_from_db()
+    assert one.gold == {"helpful": "no"}
+    form = researcher_client.get(url(study, f"items/{one.pk}/edit/")).context["form"]
+    assert form["gold-helpful"].value() == "no"
     researcher_client.post(url(study, f"items/{two.pk}/delete/"))
     assert study.items.get() == one
 
@@ -61,13 +68,20 @@ def test_an_item_of_a_live_study_is_corrected_and_another_withdrawn(
         url(study, f"items/{one.pk}/edit/"), sent(simulation_payload("new"), reason="a typo"), follow=True
     )
     assert "The corrected version item-0.v2 is given out instead." in text(done)
-    assert Item.objects.get(key="item-0.v2").payload == simulation_payload("new")
+    corrected = Item.objects.get(key="item-0.v2")
+    assert corrected.payload == simulation_payload("new")
+    assert corrected.follow_up is not None
+    assert corrected.follow_up.text == simulation_payload("new")["follow_up"]
     assert "It was replaced by" in text(researcher_client.get(url(study, f"items/{one.pk}/")))
     researcher_client.post(url(study, f"items/{two.pk}/withdraw/"), {"reason": "broken"})
     assert "Withdrawn on" in text(researcher_client.get(url(study, f"items/{two.pk}/")))
     versions = text(researcher_client.get(url(study, "versions/")))
     assert "From version 2 to version 3" in versions
-    assert "Content of the items" in versions
+    assert "Item item-1" in versions
+    assert "<ins>withdrawn: broken</ins>" in versions
+    earlier = text(researcher_client.get(url(study, "versions/"), {"before": "1", "after": "2"}))
+    assert "<ins>corrected as item-0.v2: a typo</ins>" in earlier
+    assert "digest</dt>" not in earlier
 
 
 def test_a_study_is_duplicated_archived_deleted_and_restored(

@@ -93,16 +93,16 @@ def test_a_study_from_creation_to_payment_correction_and_deletion(
     assert "2 answers from" in one.get("contested/")
     first, second = study.items.order_by("id")[:2]
     payload = {f"payload-{name}": value for name, value in first.payload.items()}
-    one.post(
-        f"items/{first.pk}/edit/", payload | {"payload-question": "Mended?", "gold": "", "reason": "a typo"}
-    )
+    one.post(f"items/{first.pk}/edit/", payload | {"payload-question": "Mended?", "reason": "a typo"})
     one.post(f"items/{second.pk}/withdraw/", {"reason": "broken"})
     assert study.items.filter(withdrawn_at__isnull=False).count() == 2
     one.post(f"exclude/rater/{people[1].rater_id}/", {"reason": "guessed"})
-    assert "11 judgments accepted." in one.post("payments/", {"accept_all": "1"})
+    everybody = {"rater": [p.rater_id for p in people], "excluded": "1", "sure": "1"}
+    assert "11 judgments accepted." in one.post("payments/", {"accept": "1"} | everybody)
     owed = {f"owed-{row.rater}": str(row.payable) for row in balances_of(study)}
     paid = one.post(
-        "payments/", {"paid": "1", "reference": "b-1", "rater": [p.rater_id for p in people]} | owed
+        "payments/",
+        {"paid": "1", "sure": "1", "reference": "b-1", "rater": [p.rater_id for p in people]} | owed,
     )
     assert "Recorded 5.50 USD as paid to 3 participants." in paid
     assert "From version 2 to version 3" in one.get("versions/")
@@ -115,6 +115,6 @@ def test_a_study_from_creation_to_payment_correction_and_deletion(
     seen.root = one.root
     assert "Mark as paid" not in seen.get("payments/")
     one.post("do/close/", {})
-    one.post("archive/", {})
+    one.post("archive/", {"anyway": "1"})
     assert "You can restore it" in one.post("remove/", {"typed": "owls"})
     assert "owls-2" in one.plain(one.client.get(HOME))

@@ -29,7 +29,7 @@ ROLES = ["viewer", "reviewer", "editor", "owner"]
 
 @pytest.fixture
 def mine(researcher: User) -> Study:
-    study = make_study(by=researcher, slug="mine", exam_required=True)
+    study = make_study(by=researcher, slug="mine", exam_required=True, panel="prolific", panel_study_ids="p1")
     judgment = make_judgment(make_item(study), make_rater("ann"))
     exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export_request(study=study, by=researcher)

@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 from annotator.models import Membership, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
+from annotator.services.membership import invitation_create
 from tests.annotator.api.addresses import OF_OWNER, OF_STUDY, OPEN
 from tests.annotator.api.conftest import client_of
 from tests.factories import (
@@ -37,10 +38,11 @@ def places(researcher: User) -> dict[str, str]:
     exclusion = exclusion_make(study=study, by=researcher, judgment=judgment, reason="x")
     export = export_request(study=study, by=researcher)
     large = make_file_import(study, researcher)
+    invitation, _ = invitation_create(study=study, by=researcher, role="viewer")
     root = "/api/v1/"
     return {
         "study-detail": f"{root}studies/mine/",
-        **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "progress", "items")},
+        **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "reopen", "progress", "items")},
         "images": f"{root}studies/mine/images/",
         "material_import": f"{root}studies/mine/material/",
         "uploads": f"{root}studies/mine/uploads/",
@@ -54,6 +56,26 @@ def places(researcher: User) -> dict[str, str]:
         "exclusions": f"{root}studies/mine/exclusions/",
         "exports": f"{root}studies/mine/exports/",
         "exclusion_lift": f"{root}exclusions/{exclusion.pk}/lift/",
+        "messages": f"{root}studies/mine/messages/",
+        "messages_settle": f"{root}studies/mine/messages/settle/",
+        "payments": f"{root}studies/mine/payments/",
+        "work_accept": f"{root}studies/mine/payments/accept/",
+        "payment_undo": f"{root}studies/mine/payments/undo/",
+        "bonus": f"{root}studies/mine/payments/bonus/",
+        "participants": f"{root}studies/mine/participants/",
+        "members": f"{root}studies/mine/members/",
+        "member": f"{root}members/{study.memberships.get().pk}/",
+        "invitation": f"{root}invitations/{invitation.pk}/",
+        "contested": f"{root}studies/mine/contested/",
+        "item": f"{root}items/{judgment.item_id}/",
+        "item_correct": f"{root}items/{judgment.item_id}/correct/",
+        "item_withdraw": f"{root}items/{judgment.item_id}/withdraw/",
+        "duplicate": f"{root}studies/mine/duplicate/",
+        "archive": f"{root}studies/mine/archive/",
+        "delete": f"{root}studies/mine/delete/",
+        "versions_compare": f"{root}studies/mine/versions/compare/",
+        "rehearsal": f"{root}studies/mine/rehearsal/",
+        "rehearsal_stop": f"{root}studies/mine/rehearsal/stop/",
         "export": f"{root}exports/{export.pk}/",
         "export_file": f"{root}exports/{export.pk}/file/",
     }  # fmt: skip

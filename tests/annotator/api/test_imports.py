@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
+from annotator.api.import_serializers import MaterialImportedSerializer
 from annotator.models import Item, Judgment, Study, User
 from annotator.services.study import study_create
 from tests.annotator.services.imports.material_rows import ROW
@@ -25,7 +26,8 @@ def upload(text: str | bytes, name: str = "m.jsonl") -> SimpleUploadedFile:
 def test_material_can_be_sent_in_a_form(api: APIClient, study: Study) -> None:
     reply = api.post(MATERIAL, {"file": upload(json.dumps(ROW))})
     assert reply.status_code == 201, reply.data
-    assert (reply.data["items"], reply.data["outputs"], reply.data["ignored"]) == (1, 1, [])
+    assert (reply.data["items"], reply.data["outputs"], list(reply.data["ignored"])) == (1, 1, [])
+    assert set(reply.json()) == set(MaterialImportedSerializer().fields), "what the API's documentation says"
     assert api.post(MATERIAL, {"file": upload(json.dumps(ROW))}).data["unchanged"] == 1
 
 
@@ -232,7 +234,7 @@ def test_the_columns_of_the_documentation_can_be_sent_as_they_are(api: APIClient
 def test_misspelled_and_idle_options_are_refused(
     api: APIClient, researcher: User, columns: dict[str, Any], wrong: str
 ) -> None:
-    """Left out in silence, they would change figures: intervals without clusters, another level."""
+    """Left out silently, they would change figures: intervals without clusters, another level."""
     study_create(by=researcher, hit_type="external_labels", slug="labels", title="Labels")
     address = f"/api/v1/studies/labels/judgments/import/?columns={json.dumps(columns)}"
     reply = api.post(address, "u,r,v,d\nx,a,1,d\n", content_type="text/csv")
@@ -243,7 +245,7 @@ def test_misspelled_and_idle_options_are_refused(
 def test_own_columns_of_material_are_kept_as_attributes(api: APIClient, study: Study) -> None:
     row = json.dumps(ROW | {"domain": "birds"})
     reply = api.post(MATERIAL, {"file": upload(row), "attributes": '["domain"]'})
-    assert (reply.status_code, reply.data["ignored"]) == (201, [])
+    assert (reply.status_code, reply.json()["ignored"]) == (201, [])
     assert Item.objects.get().attributes == {"domain": "birds"}
     row = json.dumps(ROW | {"domain": "owls", "key": "b"})
     reply = api.post(f'{MATERIAL}?attributes=["domain"]', row, content_type="application/x-ndjson")

@@ -60,11 +60,13 @@ def test_a_slug_can_be_used_once(api: APIClient) -> None:
 
 
 def test_read_only_fields_are_ignored(api: APIClient) -> None:
-    api.post(ROOT, NEW | {"state": "live", "snapshot": 1, "join_token": "guess", "id": 77})
+    forged = NEW | {"state": "live", "snapshot": 1, "join_token": "guess", "id": 2_000_000_000}
+    assert set(api.post(ROOT, forged).data["errors"]) == {"snapshot", "join_token", "id"}, "not fields at all"
+    api.post(ROOT, NEW | {"state": "live", "role": "owner"})
     study = Study.objects.get(slug="fresh")
     assert (study.state, study.snapshot) == ("draft", None)
     assert study.join_token != "guess"
-    assert study.pk != 77
+    assert study.pk != 2_000_000_000
     api.patch(f"{ROOT}fresh/", {"state": "closed", "slug": "other", "hit_type": "toy"})
     assert Study.objects.values_list("state", "slug", "hit_type").get() == ("draft", "fresh", "simulation")
 
@@ -90,6 +92,8 @@ def test_a_study_is_launched_paused_resumed_and_closed(api: APIClient, researche
         assert api.post(f"{ROOT}mine/{verb}/").data["state"] == state
     assert api.post(f"{ROOT}mine/resume/").status_code == 400
     assert api.patch(f"{ROOT}mine/", {"title": "Too late"}).status_code == 400
+    assert api.post(f"{ROOT}mine/reopen/").data["state"] == "paused"
+    assert api.post(f"{ROOT}mine/reopen/").status_code == 400
 
 
 def test_the_progress_of_a_study(api: APIClient, researcher: User) -> None:

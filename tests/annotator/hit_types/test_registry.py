@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 import annotator.hit_types
-from annotator.hit_types.registry import hit_type_get, hit_types
+from annotator.hit_types.registry import HIT_TYPES, hit_type_get, hit_types
 
 MODULE = """
 from annotator.hit_types.base import (
@@ -59,7 +59,7 @@ QUESTION = (
 def drop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
     """Puts a folder with a type beside the product's own, for one test."""
     monkeypatch.setattr(annotator.hit_types, "__path__", [*annotator.hit_types.__path__, str(tmp_path)])
-    hit_types.cache_clear()
+    HIT_TYPES.forget()
 
     def make(name: str, module: str) -> Path:
         folder = tmp_path / name
@@ -72,7 +72,7 @@ def drop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         return folder
 
     yield make
-    hit_types.cache_clear()
+    HIT_TYPES.forget()
     for name in [n for n in sys.modules if n.startswith("annotator.hit_types.clarity")]:
         del sys.modules[name]
     if hasattr(annotator.hit_types, "clarity"):
@@ -81,7 +81,7 @@ def drop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
 def test_a_new_folder_is_a_new_type(drop: Callable[..., Path]) -> None:
     before = set(hit_types())
-    hit_types.cache_clear()
+    HIT_TYPES.forget()
     folder = drop("clarity", MODULE)
     assert set(hit_types()) == before | {"clarity"}
     kind = hit_type_get("clarity")
@@ -99,7 +99,7 @@ def test_a_new_folder_is_a_new_type(drop: Callable[..., Path]) -> None:
     assert kind.exam[0].gold == kind.practice[0].gold == {"clear": "yes"}
     assert kind.present(item.payload, Random(1)) == {}
     shutil.rmtree(folder)
-    hit_types.cache_clear()
+    HIT_TYPES.forget()
     assert set(hit_types()) == before
 
 
@@ -111,9 +111,12 @@ def test_a_folder_without_a_type_file_is_ignored(drop: Callable[..., Path]) -> N
 @pytest.mark.parametrize(
     ("module", "says"),
     [
-        (MODULE.replace('name = "clarity"', 'name = "clearness"'), "differs from its folder"),
-        ("", "exactly one HitType, found 0"),
-        (MODULE + "\n\nclass Other(Clarity):\n    name = 'other'\n", "exactly one HitType, found 2"),
+        (MODULE.replace('name = "clarity"', 'name = "clearness"'), "must be named .clarity."),
+        ("", "exactly one HitType, found none"),
+        (
+            MODULE + "\n\nclass Other(Clarity):\n    name = 'other'\n",
+            "exactly one HitType, found Clarity, Other",
+        ),
     ],
 )
 def test_an_error_names_the_faulty_folder(drop: Callable[..., Path], module: str, says: str) -> None:
@@ -125,7 +128,7 @@ def test_an_error_names_the_faulty_folder(drop: Callable[..., Path], module: str
 
 def test_two_types_with_the_same_name_are_refused(drop: Callable[..., Path]) -> None:
     folder = drop("simulation", MODULE)
-    with pytest.raises(ImportError, match="two HIT types named 'simulation'"):
+    with pytest.raises(ImportError, match="two members named 'simulation'"):
         hit_types()
     assert folder.is_dir()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 
+import httpx2
 import pytest
 
-from annotator.recruitment import signing_keys
 from annotator.recruitment.identity import LinkRefused, PanelUnavailable
 from annotator.recruitment.signing_keys import KEPT, SigningKeys
 from tests.prolific_server import Prolific, prolific_server
@@ -86,7 +87,8 @@ def test_without_any_keys_the_panel_is_unavailable_and_asked_again_later(prolifi
     [b"", b"[]", b'{"keys": 1}', b'{"keys": []}', b'{"keys": [{"kty": "oct", "k": "AAAA", "kid": "key-1"}]}'],
 )
 def test_anything_but_a_key_set_is_refused(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signing_keys, "_download", lambda url: body)
+    reply = httpx2.Response(200, content=body)
+    monkeypatch.setattr(httpx2, "stream", lambda *_, **__: nullcontext(reply))
     with pytest.raises(PanelUnavailable):
         SigningKeys("https://panel.example/").get("key-1")
 

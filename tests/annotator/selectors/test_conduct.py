@@ -6,7 +6,9 @@ import pytest
 
 from annotator.models import Consent, Exam, ExamAttempt, Judgment, LedgerEntry
 from annotator.selectors.conduct import GroupWork, study_conduct
+from annotator.services.assignment import assignment_next
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
+from annotator.services.submit_and_next import turn_take
 from tests.factories import make_judgment, make_participation, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +62,27 @@ def test_pay_is_owed_to_participants_only():
     assert found.pay_per_hour == pytest.approx(0.75 * 3600 / 30)
 
 
+def test_participants_finish_with_their_maximum_or_with_the_study():
+    study = make_study(items=3, redundancy=1, max_items_per_rater=2, launched=True)
+    people = [make_participation(study) for _ in range(2)]
+
+    def work(person, turns):
+        for _ in range(turns):
+            task = assignment_next(participation=person)
+            turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "no"})
+
+    work(people[0], 2)
+    assert study_conduct(study=study).finished == 1, "one has done the most that one person can do"
+    work(people[1], 1)
+    assert study_conduct(study=study).finished == 2, "the study is full: nobody could do more"
+    study.max_items_per_rater = 3
+    study.save()
+    assert study_conduct(study=study).finished == 2
+    people[0].state = "left"
+    people[0].save()
+    assert study_conduct(study=study).finished == 1
+
+
 def test_exams_count_each_participant_once():
     study, person = mixed_study()
     exam = Exam.objects.create(hit_type=study.hit_type, digest="d")
@@ -81,5 +104,5 @@ def test_an_empty_study_has_no_conduct():
 def test_the_number_of_queries_is_independent_of_the_studys_size(django_assert_max_num_queries):
     study, _ = mixed_study()
     study_conduct(study=study)
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         study_conduct(study=study)

@@ -57,6 +57,7 @@ from annotator.services.review import judgments_accept
 from annotator.services.stage_submit import stage_submit
 from evaluation.models import Endpoint
 from evaluation.services import endpoint as endpoints
+from evaluation.services import endpoint_trial
 from tests.factories import make_participation, make_study, make_user
 
 A = AuditAction
@@ -95,6 +96,16 @@ def _closed(w: World) -> Study:
 
 def deleted(w: World) -> Study:
     return study_removal.study_delete(study=w.draft, by=w.rosa, typed="draft")
+
+
+def _undone(w: World) -> object:
+    payment.payments_record(study=w.live, by=w.rosa, reference="b-2", amounts=_owed(w))
+    return payment.payments_undo(study=w.live, by=w.rosa, reference="b-2")
+
+
+def _judgments_excluded(w: World) -> object:
+    judgments = list(w.live.judgments.all()[:1])
+    return exclusion.judgments_exclude(study=w.live, by=w.rosa, reason="odd", judgments=judgments)
 
 
 def _excluded(w: World) -> Any:
@@ -165,6 +176,10 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
         lambda w: studies.study_resume(study=studies.study_pause(study=w.live)),
     ),
     "study_close": (A.STUDY_CLOSED, _closed),
+    "study_reopen": (
+        A.STUDY_REOPENED,
+        lambda w: studies.study_reopen(study=studies.study_close(study=w.live)),
+    ),
     "study_duplicate": (
         A.STUDY_CREATED,
         lambda w: study_copy.study_duplicate(study=w.draft, by=w.rosa, slug="c", title="C", material=True),
@@ -243,6 +258,7 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
         ),
     ),
     "exclusion_make": (A.EXCLUDED, _excluded),
+    "judgments_exclude": (A.EXCLUDED, _judgments_excluded),
     "exclusion_reason_set": (
         A.EXCLUSION_CHANGED,
         lambda w: exclusion.exclusion_reason_set(exclusion=_excluded(w), reason="y"),
@@ -262,6 +278,7 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
         A.PAYMENT_RECORDED,
         lambda w: payment.payments_record(study=w.live, by=w.rosa, reference="b-1", amounts=_owed(w)),
     ),
+    "payments_undo": (A.PAYMENT_UNDONE, _undone),
     "bonus_give": (
         A.BONUS_GIVEN,
         lambda w: payment.bonus_give(
@@ -299,6 +316,12 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
         A.ENDPOINT_SAVED,
         lambda w: endpoints.endpoint_save(endpoint=_endpoint(w), key="sk-very-secret"),
     ),
+    "endpoint_correct": (
+        A.ENDPOINT_SAVED,
+        lambda w: endpoint_trial.endpoint_correct(
+            endpoint=endpoints.endpoint_save(endpoint=_endpoint(w)), profile="max-completion-tokens"
+        ),
+    ),
     "endpoint_keys_rotate": (A.ENDPOINT_SAVED, lambda w: _key_rotated(w)),
     "second_factors_rotate": (A.SECOND_FACTOR_CHANGED, lambda w: _factor_rotated(w)),
     "endpoint_delete": (
@@ -319,7 +342,8 @@ EXEMPT = {
     "export_build": "builds what export_request recorded",
     "exports_sweep": "queues and removes files",
     "studies_purge": "calls study_purge",
-    "erasures_replay": "calls erase",
+    "erase_all": "erase calls it",
+    "erasures_replay": "calls erase_all",
     "items_digest": "computes",
     "judgments_record": "a rater's own work, which judgments hold",
     "judgments_columns": "reads",

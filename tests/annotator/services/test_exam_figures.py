@@ -42,7 +42,7 @@ def test_difficulty_and_discrimination_of_each_question() -> None:
         (5, 2, 0.4),
         (5, 3, 0.6),
     ]
-    assert figures[0].why == "everybody was right"
+    assert figures[0].why == "everyone was right"
     assert figures[0].discrimination != figures[0].discrimination
     for number in (1, 2, 3):
         ones = [row[number] for row in table]
@@ -63,7 +63,7 @@ def pearson(a: list[Any], b: list[Any]) -> float:
     ("rows", "why"),
     [
         ([], "nobody has answered it yet"), ([(1, 0)], "fewer than 3 people"),
-        ([(0, 1)] * 3, "nobody was right"), ([(1, 1), (0, 1), (1, 1)], "everybody had the same share of the rest right"),
+        ([(0, 1)] * 3, "nobody was right"), ([(1, 1), (0, 1), (1, 1)], "everyone had the same share of the other questions right"),
     ],
 )  # fmt: skip
 def test_undefined_figures_give_the_reason(rows: list[tuple[int, int]], why: str) -> None:

@@ -270,7 +270,11 @@ def test_only_one_worker_builds_and_no_transaction_is_open_meanwhile(
 
 
 def test_a_failed_build_reports_its_error(
-    full: Study, researcher: User, stored_files: Path, monkeypatch: pytest.MonkeyPatch
+    full: Study,
+    researcher: User,
+    stored_files: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     export = export_request(study=full, by=researcher)
 
@@ -281,6 +285,8 @@ def test_a_failed_build_reports_its_error(
     assert export_build(export_pk=export.pk)
     export.refresh_from_db()
     assert (export.state, export.error) == ("failed", "OSError: No space left on device")
+    [logged] = [one for one in caplog.records if one.exc_info]
+    assert logged.getMessage() == f"export {export.pk} failed"
 
 
 def test_the_sweeper_queues_lost_exports_and_deletes_expired_files(

@@ -15,12 +15,12 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from annotator.core.tables.faults import FileRefused
 from annotator.models import Explanation, Instance, Membership, Study, StudyImage
 from annotator.selectors.images import image_uses, images_used
 from annotator.selectors.study import study_hit_type
 from annotator.services import images
 from annotator.services.images import folder_images, image_delete, images_add, images_sweep, zip_images
-from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import material_import
 from annotator.services.items import item_edit
 from annotator.services.study import study_update
@@ -45,7 +45,7 @@ def imported(study: Study, *rows: dict[str, Any]) -> None:
 
 
 def refused(study: Study, *rows: dict[str, Any]) -> str:
-    with pytest.raises(ImportRefused) as error:
+    with pytest.raises(FileRefused) as error:
         imported(study, *rows)
     return str(error.value)
 

@@ -7,10 +7,10 @@ import io
 import pytest
 from django.core.exceptions import ValidationError
 
+from annotator.core.tables.faults import FileRefused
 from annotator.models import Assignment, Item, Judgment, Participation, Place, Study
 from annotator.selectors.progress import study_progress
 from annotator.services.assignment import assignment_next
-from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import material_import
 from annotator.services.items import item_correct, item_delete, item_edit, item_withdraw
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
@@ -84,7 +84,8 @@ def test_a_withdrawn_item_is_no_longer_given_out_and_keeps_its_judgments(live: S
     assert task.item_id != first.item_id
     submit(ben, task)
     assert assignment_next(participation=ben) is None
-    assert study_progress(live).places == 3, "the judged place stays, the free one is gone"
+    progress = study_progress(live)
+    assert (progress.items, progress.places, progress.done) == (1, 2, 1), "a withdrawn item is in no figure"
 
 
 def test_an_open_task_of_a_withdrawn_item_is_paid_but_not_counted(live: Study) -> None:
@@ -102,9 +103,7 @@ def test_a_corrected_item_is_a_new_version_with_its_own_places(live: Study) -> N
     new = item_correct(item=old, by=None, reason="a typo", payload=CORRECTED, gold=None)
     old.refresh_from_db()
     assert (new.key, new.version, new.replaces_id) == (f"{old.key}.v2", 2, old.pk)
-    assert (new.instance_id, new.explanation_id, new.follow_up_id) == (
-        old.instance_id, old.explanation_id, old.follow_up_id,
-    )  # fmt: skip
+    assert (new.instance_id, new.explanation_id) == (old.instance_id, old.explanation_id)
     assert old.withdrawn_reason == "a typo"
     assert old.judgments.count() == 1
     assert Place.objects.filter(item=new).count() == 2
@@ -140,12 +139,12 @@ def test_an_import_with_replace_keeps_only_the_files_items() -> None:
 
 def test_a_refused_replacement_deletes_nothing() -> None:
     study = make_study(items=2)
-    with pytest.raises(ImportRefused):
+    with pytest.raises(FileRefused):
         material_import(study=study, file=io.BytesIO(b'{"key": "new"}\n'), name="m.jsonl", replace=True)
     assert study.items.count() == 2
     rehearse(study=study, raters=rehearsal_raters(study=study, count=2, accuracy=1, spread=0, seed=1), seed=1)
     row = b'{"key": "new", "question": "Owls?", "explanation": "Birds.", "answer": "no", "follow_up": "Owlets?"}\n'
-    with pytest.raises(ImportRefused, match="Clear the rehearsal"):
+    with pytest.raises(FileRefused, match="Clear the rehearsal"):
         material_import(study=study, file=io.BytesIO(row), name="m.jsonl", replace=True)
     assert study.items.count() == 2
 

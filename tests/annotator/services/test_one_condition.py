@@ -23,10 +23,16 @@ from tests.annotator.services.template_studies import (
 )
 from tests.factories import make_participation, make_user
 
+#: Three raters judged several counterfactuals of each explanation: Limpijankit et al. 2025, "Distribution of Annotations".
+#: No stage asks an earlier stage's question again.
+SEVERAL_IN_THE_PAPER = {"atomic_units"}
+
 
 def needs_it(name: str) -> bool:
-    """Whether some item has a stage after another one, or raters of different arms."""
+    """Whether some item has a stage after another one that it could influence, or raters of different arms."""
     kind = hit_type_get(name.partition("/")[0])
+    if kind.name in SEVERAL_IN_THE_PAPER:
+        return False
     payloads = [kind.parse_item(row).payload for row in demo_rows(name)]
     return any(len(kind.every_stage(payload)) > 1 or kind.arms(payload) > 1 for payload in payloads)
 
@@ -35,6 +41,11 @@ def needs_it(name: str) -> bool:
 def test_types_with_stages_use_one_condition_per_instance_by_default(template: str) -> None:
     kind = hit_type_get(template.partition("/")[0])
     assert kind.defaults.one_condition_per_instance or not needs_it(template)
+
+
+def test_three_people_are_enough_where_the_papers_raters_saw_several_items_of_an_input() -> None:
+    for name in SEVERAL_IN_THE_PAPER:
+        assert not hit_type_get(name).defaults.one_condition_per_instance
 
 
 @pytest.mark.django_db

@@ -12,14 +12,15 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from annotator.models import AuditEntry, LedgerEntry, Participation, Study
+from annotator.recruitment.registry import PANELS
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.participation import earnings_of
 from annotator.services.assignment import assignment_next
 from annotator.services.payment import (
     bonus_give,
     owed_export,
+    panel_payments_export,
     payments_record,
-    prolific_bonus_export,
     work_accept,
 )
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
@@ -28,6 +29,7 @@ from annotator.services.submit_and_next import turn_take
 from tests.factories import make_judgment, make_participation, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
+PROLIFIC = PANELS.get("prolific")
 
 
 @pytest.fixture
@@ -150,12 +152,15 @@ def test_the_list_for_prolific_has_those_who_can_be_paid_now(study: Study) -> No
     Participation.objects.filter(pk=unpaid.pk).update(recruiter="prolific", recruiter_id="60ffe5c8379")
     work_accept(study=study, by=None, raters=[one.rater_id for one in people])
     by = make_user(staff=True)
-    text = prolific_bonus_export(study=study, by=by, balances=balances_of(study))
+    text = panel_payments_export(study=study, by=by, panel=PROLIFIC, balances=balances_of(study))
     assert set(text.splitlines()) == {"60ffe5c8370,0.75", "60ffe5c8371,0.25"}, (
         "neither others nor unreviewed work"
     )
     payments_record(study=study, by=by, reference="1", amounts={people[0].rater_id: Decimal("0.75")})
-    assert prolific_bonus_export(study=study, by=by, balances=balances_of(study)) == "60ffe5c8371,0.25\n"
+    assert (
+        panel_payments_export(study=study, by=by, panel=PROLIFIC, balances=balances_of(study))
+        == "60ffe5c8371,0.25\n"
+    )
     assert (
         AuditEntry.objects.filter(action="people.exported", target="bonus payments for Prolific").count() == 2
     )

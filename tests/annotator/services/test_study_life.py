@@ -11,6 +11,7 @@ from annotator.services.study import (
     study_create,
     study_launch,
     study_pause,
+    study_reopen,
     study_resume,
     study_update,
 )
@@ -47,8 +48,9 @@ def test_an_empty_study_cannot_be_launched():
 
 
 def test_pay_below_the_minimum_prevents_the_launch():
-    study = make_study(items=1, pay_per_item="0.05", minutes_per_item=1, pay_floor_per_hour="9.00")
-    with pytest.raises(ValidationError, match=r"3\.00 USD an hour, below the floor of 9\.00"):
+    fields = {"pay_per_item": "0.10", "minutes_per_item": 1, "pay_floor_per_hour": "9.00"}
+    study = make_study(items=1, instructions_text="Guess.", **fields)
+    with pytest.raises(ValidationError, match=r"3\.00 USD an hour, below your minimum of 9\.00"):
         study_launch(study=study)
 
 
@@ -90,6 +92,9 @@ def test_a_study_can_be_paused_resumed_and_closed():
         study_pause(study=study)
     assert study_resume(study=study).state == "live"
     assert study_close(study=study).closed_at is not None
+    assert study_reopen(study=study).closed_at is None
+    assert study_resume(study=study).state == "live"
+    study_close(study=study)
     with pytest.raises(ValidationError):
         study_resume(study=study)
 

@@ -91,7 +91,8 @@ def test_a_judgment_points_to_the_version_of_its_lease_and_earns_its_pay() -> No
     [{"pay_per_item": Decimal("0.1")}, {"minutes_per_item": 9.0}, {"pay_floor_per_hour": Decimal(1)}],
 )
 def test_no_change_of_a_live_study_lowers_pay_below_the_minimum(change: dict[str, Any]) -> None:
-    study = make_study(items=1, launched=True, pay_per_item="0.5", minutes_per_item=3, pay_floor_per_hour="9")
+    fields: dict[str, Any] = {"pay_per_item": "0.5", "minutes_per_item": 2, "pay_floor_per_hour": "9"}
+    study = make_study(items=10, launched=True, instructions_text="Guess.", **fields)
     with pytest.raises(ValidationError):
         study_update(study=study, **change)
     assert study_update(study=study, pay_floor_per_hour=Decimal(10)).pay_floor_per_hour == 10

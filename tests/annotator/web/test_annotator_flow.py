@@ -85,7 +85,7 @@ def test_declining_consent_ends_participation_without_any_work():
     bot = Bot(study)
     bot.join()
     page = bot.post(bot.path + "consent/", {"decision": "decline", "sure": "yes"})
-    assert "You have left this study" in page.content.decode()
+    assert "You're not taking part" in page.content.decode()
     assert bot.participation.state == "left"
 
 
@@ -193,6 +193,31 @@ def test_a_new_consent_text_interrupts_the_work():
     assert bot.form(page, action=r"^/task/\d+/$").fields["helpful"] == "no"
     page = bot.tasks(page, most=3)
     assert Judgment.objects.filter(study=study, source="web").count() == 3
+
+
+@pytest.mark.parametrize("before", ["First **text**.", ""])
+def test_a_changed_consent_text_says_why_it_is_asked_again(before):
+    study = make_study(items=3, consent_text=before, launched=True)
+    bot = Bot(study)
+    page = bot.join()
+    if before:
+        assert "has changed" not in page.content.decode()
+        page = bot.consent(page)
+    page = bot.tasks(bot.instructions(page), most=1)
+    study_update(study=study, consent_text="Second text.")
+    for kept in (False, True):
+        if kept:  # an answer that is submitted now waits for the consent
+            form = bot.form(page, action=r"^/task/\d+/$")
+            answer = {"stage": "0", "helpful": "yes", "answer": "no"}
+            bot.post(form.action, answer)
+        asked = bot.get(bot.path).content.decode()
+        assert ("The consent text has changed" in asked) == bool(before)
+        assert ("This study now has a consent text" in asked) == (not before)
+        assert ("First <strong>text</strong>." in asked) == bool(before)
+        assert ("Your answer is saved, but not submitted" in asked) == kept
+        assert "Second text." in asked
+    asked = bot.post(bot.path + "consent/", {"decision": "decline"}).content.decode()
+    assert "What you submitted is kept and counts." in asked
 
 
 @pytest.mark.parametrize("step", ["consent", "instructions"])

@@ -9,6 +9,7 @@ import json
 import pytest
 from django.test import Client
 
+from annotator.hit_types.registry import hit_type_get
 from annotator.models import Judgment, Participation, Study
 from annotator.selectors.instructions import instructions_changed, passages_changed
 from annotator.services.assignment import assignment_next
@@ -163,5 +164,5 @@ def test_worked_examples_are_compared_as_a_whole() -> None:
 
     before = f"Do this.\n\n{example('Birds', 'So.')}\n{example('Fish', 'So.')}"
     after = f"Do this.\n\n{example('Fish', 'So.')}\n{example('Ants', 'Thus.')}"
-    found = passages_changed("simulation", before=before, after=after)
+    found = passages_changed(hit_type_get("simulation"), before=before, after=after)
     assert [(one.new, one.example) for one in found] == [(False, "Birds"), (True, "Ants")]

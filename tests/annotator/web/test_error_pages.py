@@ -8,7 +8,7 @@ from django.test import Client, RequestFactory
 from annotator.web.views.errors import bad_request, broken, csrf_failure, forbidden, not_found
 from tests.factories import make_study, make_user
 
-PAY = "counts for your pay"
+PAY = "counts towards your pay"
 VIEWS = (bad_request, forbidden, not_found, broken, csrf_failure)
 
 

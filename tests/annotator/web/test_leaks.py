@@ -192,7 +192,7 @@ def values_for(bot: Bot) -> dict[str, list[Any]]:
     )
     return {
         "slug": [bot.study.slug], "token": [bot.study.join_token], "uidb64": ["MQ"], "which": ["exam", "practice"],
-        "name": ["offline", "away"], "pk": tasks[-1:] or [bot.study.pk],
+        "name": ["offline", "away"], "panel": ["prolific"], "pk": tasks[-1:] or [bot.study.pk],
     }  # fmt: skip
 
 

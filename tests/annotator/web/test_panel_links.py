@@ -17,19 +17,19 @@ from django.test import Client
 from annotator.models import Participation, Rater, Study, User
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.study import study_update
-from annotator.web.views.panel import SESSION, signing_keys
+from annotator.web.views.panel import SESSION
+from tests.annotator.web.exits import come_signed as come
+from tests.annotator.web.exits import link, path
 from tests.factories import make_study, make_user
-from tests.prolific_server import ISSUER, STUDY, Prolific, _rsa, prolific_server
+from tests.prolific_server import STUDY, Prolific, _rsa, keys_forget, prolific_trusted
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def prolific(settings: Any) -> Iterator[Prolific]:
-    with prolific_server() as found:
-        settings.PROLIFIC_KEYS_URL, settings.PROLIFIC_ISSUER = found.url, ISSUER
+def prolific() -> Iterator[Prolific]:
+    with prolific_trusted() as found:
         yield found
-        signing_keys.cache_clear()
 
 
 @pytest.fixture
@@ -37,21 +37,6 @@ def study() -> Study:
     return make_study(
         items=3, launched=True, panel="prolific", panel_study_ids=STUDY, by=make_user("ada", staff=True)
     )
-
-
-def link(study: Study, query: str = "") -> str:
-    return f"/join/{study.join_token}/?{query}"
-
-
-def path(study: Study) -> str:
-    return f"/join/{study.join_token}/"
-
-
-def come(prolific: Prolific, where: Study, person: str, client: Client | None = None, **about: Any) -> Client:
-    client = client or Client()
-    reply = client.post(link(where, prolific.query(person, path=path(where), **about)))
-    assert (reply.status_code, reply["Location"]) == (302, f"/study/{where.slug}/")
-    return client
 
 
 def _encoded(part: bytes) -> str:
@@ -85,6 +70,7 @@ FORGED: dict[str, Any] = {
     "an id that is none": lambda p, **about: p.token("p 1", **about),
     "too long": lambda p, **about: p.token("p1", **about, x="y" * 9_000),
     "an expiry that is no date": lambda p, **about: p.token("p1", **about, exp=10**14),
+    "an expiry that is text": lambda p, **about: p.token("p1", **about, exp=str(int(time.time()) + 60)),
     "no token": lambda p, **about: "nonsense",
 }
 
@@ -223,7 +209,7 @@ def test_a_link_may_expire_while_its_invitation_is_read(prolific: Prolific, stud
     address = f"{link(study)}prolific_token={token}"
     assert client.get(address).status_code == 200
     prolific.rotate()  # the key is gone, so the link would be refused if it were read again
-    signing_keys.cache_clear()
+    keys_forget(prolific)
     assert Client().post(address).status_code == 403
     assert client.post(address).status_code == 302
     assert study.participations.count() == 1
@@ -237,7 +223,7 @@ def test_what_a_browser_remembers_of_a_link_lasts_an_hour(prolific: Prolific, st
     session[SESSION] = session[SESSION] | {"at": time.time() - 3601}
     session.save()
     prolific.rotate()
-    signing_keys.cache_clear()
+    keys_forget(prolific)
     assert client.post(address).status_code == 403
 
 
@@ -300,6 +286,69 @@ def test_another_id_in_the_same_browser_makes_no_second_participation(plain: Stu
     client.post(link(plain, IDS))
     client.post(link(plain, IDS.replace("p1", "p2").replace("s1", "s2")))
     assert plain.participations.get().recruiter_id == "p1"
+
+
+def ids_of(person: str) -> str:
+    return IDS.replace("p1", person).replace("s1", f"s-{person}")
+
+
+def test_a_second_id_in_a_browser_is_asked_who_is_there(plain: Study) -> None:
+    client = Client()
+    for person in ("p1", "p2", "p3"):
+        address = link(plain, ids_of(person))
+        asked = client.get(address)
+        if person == "p1":
+            assert "Who is there?" not in asked.content.decode()
+            client.post(address)
+            continue
+        for reply in (asked, client.post(address), client.post(address, {"who": "nonsense"})):
+            assert "Who is there?" in reply.content.decode()
+            assert f"<bdi>{person}</bdi>" in reply.content.decode()
+        assert not plain.participations.filter(recruiter_id=person).exists(), "they have not answered yet"
+        assert client.post(address, {"who": "new"})["Location"] == f"/study/{plain.slug}/"
+        mine = plain.participations.get(recruiter_id=person)
+        assert client.session["_auth_user_id"] == str(mine.rater.user_id)
+        assert mine.join_parameters["PROLIFIC_PID"] == person
+    assert sorted(plain.participations.values_list("recruiter_id", flat=True)) == ["p1", "p2", "p3"]
+    assert plain.participations.values("rater").distinct().count() == 3
+    assert client.post(link(plain, ids_of("p1")), {"who": "new"}).status_code == 302, "the first one is back"
+    assert client.session["_auth_user_id"] == str(plain.participations.get(recruiter_id="p1").rater.user_id)
+    assert Client().post(link(plain, ids_of("p1"))).status_code == 403, "in another browser"
+    assert plain.participations.count() == 3
+
+
+def test_the_same_person_with_another_id_goes_on_with_their_own_work(plain: Study) -> None:
+    client = Client()
+    client.post(link(plain, IDS))
+    mine = plain.participations.get()
+    address = link(plain, ids_of("p2"))
+    assert f"continue as <bdi>{mine.rater.name}</bdi>" in client.get(address).content.decode()
+    assert client.post(address, {"who": "me"})["Location"] == f"/study/{plain.slug}/"
+    mine.refresh_from_db()
+    assert (mine.recruiter_id, mine.join_parameters["PROLIFIC_PID"]) == ("p1", "p1")
+    assert plain.participations.count() == 1
+
+
+def test_an_id_is_asked_for_in_a_study_without_a_panel_too() -> None:
+    study = make_study(items=2, launched=True, join_parameters="workerId")
+    client = Client()
+    client.post(link(study, "workerId=w1"))
+    assert client.post(link(study, "workerId=w1")).status_code == 302
+    assert "Who is there?" in client.post(link(study, "workerId=w2")).content.decode()
+    assert client.post(link(study, "workerId=w2"), {"who": "new"}).status_code == 302
+    kept = study.participations.order_by("id").values_list("join_parameters", flat=True)
+    assert list(kept) == [{"workerId": "w1"}, {"workerId": "w2"}]
+
+
+def test_a_signed_link_says_the_name_of_the_person_it_is_for(prolific: Prolific, study: Study) -> None:
+    client = come(prolific, study, "p1")
+    first = study.participations.get().rater.name
+    shown = client.get(link(study, prolific.query("p2", path=path(study)))).content.decode()
+    assert first not in shown
+    assert ">Start</button>" in shown
+    come(prolific, study, "p2", client)
+    shown = client.get(link(study, prolific.query("p1", path=path(study)))).content.decode()
+    assert f"Continue as {first}" in shown
 
 
 def test_a_signed_link_takes_over_what_began_with_a_plain_one(prolific: Prolific, plain: Study) -> None:

@@ -102,7 +102,7 @@ def test_no_exam_is_offered_without_free_tasks(path: str):
     client.force_login(late.rater.user)
     text = text_of(client, f"/study/{study.slug}/{path}")
     assert "Others are doing the last tasks that you could do" in text
-    assert "Get told when there are places again" in text
+    assert "Get an email when places open again" in text
     with pytest.raises(Refused) as refused:
         exam_start(participation=late)
     assert refused.value.kind == "no_places"
@@ -191,7 +191,7 @@ def test_the_final_page_shows_code_earnings_and_whether_more_may_come(client: Cl
     assert "1.00 USD" in text
     assert "C0DE-77" in text
     assert "All the tasks that you could do are done" not in text
-    assert "Get told when there are places again" in text
+    assert "Get an email when places open again" in text
 
 
 def test_people_without_judgments_get_no_completion_code(client: Client):
@@ -221,7 +221,7 @@ def test_a_visitor_is_told_once_by_email_and_on_their_page():
     assert letter.to == ["kim@example.org"]
     assert invitation(study) in letter.body
     assert PlaceAlert.objects.get().email == "", "the address is not kept"
-    assert f"There are places again: {study.title}" in text_of(client, "/me/")
+    assert f"Places are open again in {study.title}" in text_of(client, "/me/")
 
 
 def test_without_an_email_address_the_own_page_tells_them():
@@ -234,7 +234,7 @@ def test_without_an_email_address_the_own_page_tells_them():
     give_back(held[0])
     assert place_alerts_sweep() == 1
     assert mail.outbox == []
-    assert "There are places again" in text_of(client, "/me/")
+    assert "Places are open again in" in text_of(client, "/me/")
     participation_join(study=study, user=user)
 
 

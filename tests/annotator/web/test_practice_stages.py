@@ -14,7 +14,7 @@ from tests.bot import Bot, practice_stages
 from tests.factories import EASY
 
 pytestmark = pytest.mark.django_db
-HINT = "Number keys answer the marked question."
+HINT = "Number keys answer the highlighted question."
 STAGED = ["utility", "generalization_utility"]
 
 

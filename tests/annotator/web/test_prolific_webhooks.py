@@ -15,7 +15,8 @@ from django.utils import timezone
 from annotator.core.errors import Refused
 from annotator.models import Assignment, AuditEntry, PanelEvent, Participation, Place, Study
 from annotator.recruitment.identity import PanelIdentity
-from annotator.recruitment.prolific import LARGEST_BODY, webhook_signature
+from annotator.recruitment.panel import Panel
+from annotator.recruitment.panels.prolific import webhook_signature
 from annotator.services.assignment import assignment_next
 from annotator.services.panel_events import (
     panel_secret,
@@ -236,7 +237,13 @@ def test_a_changed_body_is_refused(study: Study, address: str) -> None:
 
 @pytest.mark.parametrize(
     ("body", "status"),
-    [(b"[]", 400), (b"{}", 400), (b"\xff", 400), (b"[" * 50_000, 400), (b"x" * (LARGEST_BODY + 1), 413)],
+    [
+        (b"[]", 400),
+        (b"{}", 400),
+        (b"\xff", 400),
+        (b"[" * 50_000, 400),
+        (b"x" * (Panel.largest_webhook + 1), 413),
+    ],
 )
 def test_a_signed_body_that_is_no_event_is_refused(
     study: Study, address: str, body: bytes, status: int
@@ -245,6 +252,13 @@ def test_a_signed_body_that_is_no_event_is_refused(
     signature = webhook_signature(secret=SECRET, timestamp=stamp, body=body)
     headers = {"X-Prolific-Request-Timestamp": stamp, "X-Prolific-Request-Signature": signature}
     assert httpx2.post(address, content=body, headers=headers, timeout=120).status_code == status
+
+
+def test_half_a_surrogate_pair_in_an_event_is_left_out(study: Study, address: str) -> None:
+    person, _ = with_task(study)
+    reply = webhook_send(address, "RETURNED\ud800", submission="s1", person="p1\udc00", event="e1")
+    assert (reply.status_code, reply.json()["outcome"]) == (200, "applied")
+    assert fresh(person).panel_status == "RETURNED"
 
 
 def test_the_signature_of_the_documentations_example_is_accepted(study: Study, address: str) -> None:

@@ -67,7 +67,7 @@ def test_a_different_answer_is_refused_with_the_reason(task: Assignment) -> None
     assert response.json() == {
         "stored": False,
         "kind": "conflict",
-        "message": "You already gave a different answer to this step. Your first answer stands.",
+        "message": "You already gave a different answer to this step.",
     }
 
 

@@ -17,8 +17,10 @@ from django.utils import translation
 from django.utils.translation import gettext
 from lxml import html
 
+from annotator.core.errors import Trouble
 from annotator.hit_types.base import Example, Stage
 from annotator.hit_types.registry import hit_types
+from annotator.recruitment.registry import PANELS
 from annotator.web.style_gallery.samples import Screen, screens
 from annotator.web.templatetags.screens import ANSWER_ERRORS
 from annotator.web.views.common import TROUBLES
@@ -39,7 +41,7 @@ STUDY_MATERIAL = {
 }  # fmt: skip
 #: The style gallery shows stages of no HIT type: their labels aren't marked.
 SAMPLE_TEXTS = {
-    "block__label", "block-group__title", "aside__label", "asked__label", "asked__help", "wordings", "option__detail",
+    "block__label", "block-group__title", "aside__label", "asked__label", "asked__help", "option__detail",
     "task__title", "task__lead", "stages", "example", "example__title",
 }  # fmt: skip
 #: Attributes that people read or hear.
@@ -193,9 +195,8 @@ def test_the_mail_with_a_link_is_translated(marked: None) -> None:
     assert all(line.startswith(OPEN) and line.endswith(CLOSE) for line in lines), lines
 
 
-@pytest.mark.parametrize("kind", TROUBLES)
-def test_a_trouble_page_is_translated_when_it_is_shown(marked: None, kind: str) -> None:
-    trouble = TROUBLES[kind]
+@pytest.mark.parametrize("trouble", [*TROUBLES.values(), *next(iter(PANELS)).troubles.values()])
+def test_a_trouble_page_is_translated_when_it_is_shown(marked: None, trouble: Trouble) -> None:
     for words in (trouble.title, trouble.happened, trouble.pay, trouble.now):
         assert str(words).startswith(OPEN), words
 

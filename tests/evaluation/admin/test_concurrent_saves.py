@@ -15,6 +15,7 @@ from evaluation.forms import prompts as prompt_forms
 from evaluation.forms import runs as run_forms
 from evaluation.models import Endpoint, Pipeline, Run
 from evaluation.pipelines.recipe import RecipeError
+from evaluation.pipelines.steps import simulate as simulate_step
 from tests.evaluation.admin.run_forms import boss_user, endpoint_fields, pipeline_fields
 from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material
 from tests.evaluation.scripted_process import ScriptedProcess
@@ -45,7 +46,7 @@ def test_a_run_with_nothing_left_to_ask(
     boss: Client, scripted: ScriptedProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endpoint, study = make_endpoint(scripted, by=boss_user()), make_material(3, by=boss_user())
-    first(monkeypatch, run_forms, "simulation_create", lambda: Item.objects.all().delete())
+    first(monkeypatch, simulate_step, "simulation_create", lambda: Item.objects.all().delete())
     fields = {
         "kind": "simulate", "study": study.pk, "endpoint": endpoint.pk, "parameters": "{}", "samples": 1, "together": 1,
         "mode": "live", "workers": 1, "max_attempts": 6, "max_unparsable": 3, "prompt": PROMPT,

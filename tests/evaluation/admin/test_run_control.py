@@ -46,6 +46,33 @@ def test_a_budget_is_raised_and_lowered_in_the_admin(boss: Client, scripted: Scr
     assert run.state == "done"
 
 
+def test_the_share_of_failed_calls_is_changed_on_the_page_over_the_api_and_by_the_command(
+    boss: Client, scripted: ScriptedProcess
+) -> None:
+    run = make_run(make_endpoint(scripted, concurrency=1), make_material(14), model="scripted?status=400")
+    work(run)
+    assert "allow a larger share of failed calls" in run.reason
+    page = boss.get(reverse("admin:evaluation_run_change", args=[run.pk])).content.decode()
+    assert "Largest share of failed calls" in page
+    change = reverse("admin:evaluation_run_budget", args=[run.pk])
+    boss.post(change, {"budget_calls": "", "budget_cost": "", "max_failed_share": "0.6"})
+    run.refresh_from_db()
+    assert run.max_failed_share == 0.6
+    boss.post(change, {"budget_calls": "", "budget_cost": "", "max_failed_share": "6"})
+    url = f"/api/v1/runs/{run.pk}/"
+    assert boss.patch(url, {"max_failed_share": 1.5}, content_type="application/json").status_code == 400
+    said = boss.patch(url, {"max_failed_share": 0.7}, content_type="application/json").json()
+    assert said["max_failed_share"] == 0.7
+    call_command("run", str(run.pk), "budget", "--failed-share", "1", stdout=StringIO())
+    with pytest.raises(CommandError):
+        call_command("run", str(run.pk), "budget", "--failed-share", "-1", stdout=StringIO())
+    run.refresh_from_db()
+    assert (run.max_failed_share, run.budget_calls) == (1.0, None)
+    boss.post(reverse("admin:evaluation_run_do", args=[run.pk, "resume"]))
+    work(run)
+    assert run.state == "incomplete", "the larger share lets the run end"
+
+
 def test_selected_calls_are_retried_in_the_admin(boss: Client, scripted: ScriptedProcess) -> None:
     run = make_run(make_endpoint(scripted), make_material(3), model="scripted?status=400")
     work(run)

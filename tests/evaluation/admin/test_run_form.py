@@ -10,12 +10,15 @@ from django.urls import reverse
 
 from annotator.models import User
 from annotator.services.workspace import workspace_personal
-from evaluation.forms.runs import OF_SIMULATORS, OF_STEPS, run_fields
+from evaluation.forms.runs import run_fields
 from evaluation.models import Endpoint
+from evaluation.pipelines.material import MaterialStep
 from evaluation.pipelines.recipe import recipe_names
+from evaluation.pipelines.steps.simulate import SimulateStudy
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
+OF_STEPS, OF_SIMULATORS = MaterialStep.run_fields, SimulateStudy.run_fields
 
 
 @pytest.fixture

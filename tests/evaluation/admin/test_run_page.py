@@ -95,7 +95,7 @@ def test_a_run_whose_endpoint_fails_says_so_while_it_waits(
     text = text_of(boss, run)
     assert "No request to scripted has succeeded since" in text
     assert "Last error: “HTTP 500: out of memory.”" in text
-    assert "no call is given up meanwhile" in text
+    assert "no call is abandoned in the meantime" in text
 
 
 def test_a_run_counts_the_stages_that_are_to_come(ada: User, boss: Client, scripted: ScriptedProcess) -> None:
@@ -189,7 +189,6 @@ def test_the_form_of_an_endpoint_begins_with_what_each_needs(
     [
         ("evaluation_pipeline", "A pipeline carries out a recipe"),
         ("evaluation_run", "A run asks a model"),
-        ("annotator_message", "Questions of participants"),
     ],
 )
 def test_an_empty_list_says_what_fills_it(name: str, filled_by: str, boss: Client) -> None:

@@ -16,7 +16,8 @@ from evaluation.models import Endpoint, Pipeline, Run
 from evaluation.pipelines.advance import pipeline_advance
 from evaluation.pipelines.recipe import recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
-from evaluation.services.endpoint import endpoint_save, endpoint_try
+from evaluation.services.endpoint import endpoint_save
+from evaluation.services.endpoint_trial import endpoint_try
 from tests.evaluation.admin.run_forms import boss_user, endpoint_fields, pipeline_fields
 from tests.evaluation.pipelines.carried import MATERIAL
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run
@@ -268,10 +269,10 @@ def test_a_paused_pipeline_can_be_resumed_or_cancelled(boss: Client, scripted: S
     ("fields", "said"),
     [
         ({"file": ""}, "either a dataset or a file"),
-        ({"file": SimpleUploadedFile("x.jsonl", b'{"query": "a"}\n{no')}, "x.jsonl:2: is not JSON"),
+        ({"file": SimpleUploadedFile("x.jsonl", b'{"query": "a"}\n{no')}, "x.jsonl:2: '{no': is not JSON"),
         (
             {"file": SimpleUploadedFile("x.csv", b"key,query\na,b,c\n")},
-            "x.csv:2: has a different number of cells",
+            "x.csv:2: expected 2 cells, got 3",
         ),
         ({"changed": "{"}, "not JSON"),
         ({"changed": '{"name": "x", "task": "news", "steps": []}'}, "expected at least one"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from io import BytesIO, StringIO
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -13,11 +14,11 @@ from django.test import Client
 from django.urls import reverse
 from lxml import html
 
-from annotator.models import AuditAction, AuditEntry, Judgment, User
+from annotator.models import AuditAction, AuditEntry, User
+from annotator.selectors.study import study_hit_type
 from annotator.services.images import images_add
 from annotator.services.imports.material_import import material_import
 from evaluation.models import Run
-from evaluation.selectors.transcript import runs_compare
 from evaluation.services.call_files import calls_export, calls_import
 from tests.annotator.image_rows import ROW
 from tests.evaluation.run_factories import (
@@ -48,7 +49,11 @@ def as_user(user: User) -> Client:
 
 def finished(scripted: ScriptedProcess, boss: User, model: str = "scripted", items: int = 4) -> Run:
     run = make_run(
-        make_endpoint(scripted, by=boss), make_material(items, by=boss), model=model, max_unparsable=8
+        make_endpoint(scripted, by=boss),
+        make_material(items, by=boss),
+        model=model,
+        max_unparsable=8,
+        max_failed_share=1,
     )
     work(run)
     return run
@@ -108,27 +113,6 @@ def test_the_prompt_of_a_run_keeps_its_line_breaks(scripted: ScriptedProcess, bo
     run = finished(scripted, boss, items=1)
     page = as_user(boss).get(reverse("admin:evaluation_run_change", args=[run.pk])).content.decode()
     assert "<summary>Prompt</summary><pre>## system\n" in page
-
-
-def test_two_runs_are_compared_item_by_item(scripted: ScriptedProcess, boss: User) -> None:
-    first = finished(scripted, boss, items=12)
-    second = make_run(first.endpoint, first.study, model="scripted?seed=9&quality=0.2")  # type: ignore[arg-type]
-    work(second)
-    compared = runs_compare(first=first, second=second)
-    assert compared.both == 12
-    assert 0 < len(compared.differences) == 12 - compared.agreeing
-    responses = {
-        (judgment.item.key, judgment.rater_id): judgment.response
-        for judgment in Judgment.objects.select_related("item")
-    }
-    for one in compared.differences:
-        assert responses[one.key, first.rater_id] != responses[one.key, second.rater_id]
-    address = reverse("admin:evaluation_run_compare", args=[first.pk])
-    client = as_user(boss)
-    assert f"run {second.pk}" in client.get(address).content.decode()
-    page = client.get(f"{address}?with={second.pk}").content.decode()
-    assert f"{compared.agreeing} of 12 items have the same result" in page
-    assert compared.differences[0].key in page
 
 
 def test_an_exported_run_is_replayed_without_a_request(
@@ -196,10 +180,58 @@ def test_an_invalid_file_of_calls_is_refused_with_its_line(scripted: ScriptedPro
 def test_another_lab_cannot_see_transcripts_or_calls(scripted: ScriptedProcess, boss: User) -> None:
     run = finished(scripted, boss, items=1)
     stranger = as_user(make_user("otto", staff=True))
-    for name in ("transcript", "compare", "calls"):
+    for name in ("transcript", "compare", "calls", "log", "scores"):
         assert stranger.get(reverse(f"admin:evaluation_run_{name}", args=[run.pk])).status_code == 404
     mine = as_user(boss)
     found = mine.get(reverse("admin:evaluation_run_calls", args=[run.pk]))
     assert b"".join(found.streaming_content).count(b"\n") == 1  # type: ignore[attr-defined]
     entry = AuditEntry.objects.get(action=AuditAction.EXPORTED)
     assert (entry.actor, entry.study, entry.target) == (boss, run.study, f"calls of run {run.pk}")
+
+
+def test_a_transcript_is_searched_and_its_failures_are_grouped_with_an_example(
+    scripted: ScriptedProcess, boss: User
+) -> None:
+    study = make_material(12, by=boss)
+    word = study.items.get(key="item-3").payload["follow_up"]
+    model = f"scripted?{urlencode({'refuse': word})}"
+    run = make_run(make_endpoint(scripted, by=boss), study, model=model)
+    work(run)
+    page = reverse("admin:evaluation_run_transcript", args=[run.pk])
+    client = as_user(boss)
+
+    def shown(**query: str) -> str:
+        return client.get(page, query).content.decode()
+
+    assert shown().count('class="fh__call"') == 12
+    assert "Prompt too long for the model" in shown()
+    failed = run.calls.get(state="failed")
+    assert reverse("admin:evaluation_call_change", args=[failed.pk]) in shown(outcome="done")
+    assert shown(failure="context_length").count('class="fh__call"') == 1
+    assert shown(q="ITEM-3").count('class="fh__call"') == 1
+    assert shown(q="prompt is not ACCEPTED").count('class="fh__call"') == 1
+    assert "No call matches." in shown(q="item-3", outcome="done")
+    assert "&amp;q=ITEM-3" in shown(q="ITEM-3")
+    yes = run.calls.filter(parsed__answer="yes").count()
+    assert 0 < yes < 11
+    assert shown(answer="answer:yes").count('class="fh__call"') == yes
+    assert '<option value="answer:yes" selected>' in shown(answer="answer:yes")
+
+
+def test_a_prompt_and_parameters_are_given_to_simulate(
+    scripted: ScriptedProcess, boss: User, tmp_path: Path
+) -> None:
+    study = make_material(2, by=boss, slug="owls")
+    make_endpoint(scripted, by=boss)
+    file = tmp_path / "prompt.md"
+    own = study_hit_type(study).prompt_text.replace("## system\n", "## system\nBe brief.\n", 1)
+    file.write_text(own)
+    call_command(
+        "simulate", "owls", "--endpoint", "scripted", "--prompt", str(file), "--parameters", '{"top_p": 0.5}',
+        "--inline", stdout=StringIO(),
+    )  # fmt: skip
+    run = Run.objects.get()
+    assert (run.state, run.prompt, run.parameters["top_p"]) == ("done", own, 0.5)
+    for wrong in (["--prompt", str(tmp_path / "none.md")], ["--parameters", "[1]"], ["--parameters", "{"]):
+        with pytest.raises(CommandError):
+            call_command("simulate", "owls", "--endpoint", "scripted", *wrong, stdout=StringIO())

@@ -15,9 +15,10 @@ from evaluation.agreement import (
     paired_permutation_test,
     paired_t_test,
     pairwise_kappa,
-    summarize,
 )
+from evaluation.agreement.count_agreement import count_agreement
 from evaluation.agreement.intervals import alpha_estimate
+from evaluation.agreement.kappa_agreement import kappa_agreement
 from evaluation.agreement.kappa_jackknife import jackknife_kappas
 from evaluation.core.estimate import Estimate
 
@@ -73,11 +74,11 @@ def coverage(statistic: str, *, studies: int, seed: int, replicates: int = 500) 
 
 
 def mean_kappa(table: Ratings) -> Estimate:
-    """The mean kappa over pairs with its interval, as a report has it."""
+    """The mean kappa over pairs without the bias of few shared units, with its interval, as a report has it."""
     pairs = pairwise_kappa(table)
     found = jackknife_kappas(table, pairs)
     weight = np.full(found.kept.size, 1 / max(found.kept.size, 1))
-    return found.add_interval(pairs.mean(), weight)
+    return found.add_interval(pairs.mean(), weight)[1]
 
 
 @dataclass(frozen=True)
@@ -228,12 +229,12 @@ def coverage_for_new_raters(
     """Share of studies, each with raters of its own, whose interval holds what the population of raters shows."""
     covered = 0
     for rng in np.random.default_rng(seed).spawn(studies):
-        found = summarize(panel.draw(rng), rng=rng, replicates=100, new_raters=new_raters)
-        one = (
-            found.kappa["nominal"].mean["all"]
-            if statistic == "mean kappa"
-            else getattr(found.everyone, statistic)
-        )
+        table = panel.draw(rng)
+        if statistic == "mean kappa":
+            pairs = kappa_agreement(table, "nominal", 10, (), intervals=True, new_raters=new_raters)
+            one = pairs.mean["all"]
+        else:
+            one = getattr(count_agreement(table, rng, 100, new_raters=new_raters), statistic)
         covered += one.low <= panel.truth <= one.high
     return covered / studies
 
@@ -245,7 +246,7 @@ def precisions(rng: np.random.Generator, mean: float = 0.7) -> tuple[np.ndarray,
 
 
 def rejections(test: str, *, studies: int, seed: int, level: float = 0.05) -> float:
-    """Share of studies in which two systems that do not differ are told apart at this level."""
+    """Share of studies in which two systems that do not differ are distinguished at this level."""
     rejected = 0
     for rng in np.random.default_rng(seed).spawn(studies):
         if test == "alternative annotator test":

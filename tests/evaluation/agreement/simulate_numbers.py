@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from evaluation.agreement import Ratings, summarize
+from evaluation.agreement import (
+    Ratings,
+    fleiss_kappa,
+    intraclass_correlation,
+    krippendorff_alpha,
+    percent_agreement,
+    summarize,
+)
+from evaluation.agreement.icc import FORMS
+from evaluation.agreement.intervals import Name, replicate_counts
 from evaluation.core.estimate import Estimate
 
 #: Units of the study whose statistics are taken for those of an infinite one.
 MANY_UNITS = 100_000
-AVERAGES = ("mean kappa", "weighted mean kappa")
+#: The names of intraclass correlations in a summary, and the forms that they stand for.
+CORRELATIONS = {form.lower().replace("(", "_").replace(",", "_").rstrip(")"): form for form in FORMS}
 
 
 @dataclass(frozen=True)
@@ -93,8 +103,24 @@ NUMBER_DESIGNS = {
 }
 
 
-def statistics(table: Ratings, rng: np.random.Generator | None, replicates: int) -> dict[str, Estimate]:
-    """Every statistic of the table by name, with intervals if there is a generator."""
+#: Statistics that need no other ones.
+COUNTED: tuple[Name, ...] = ("percent_agreement", "krippendorff_alpha", "fleiss_kappa")
+
+
+def statistics(
+    table: Ratings, rng: np.random.Generator | None, replicates: int, only: Collection[str] = ()
+) -> dict[str, Estimate]:
+    """Every statistic of the table by name, with intervals if there is a generator; of ``only`` some, if possible, no others."""
+    if only and set(only) <= {f"{slug}_f" for slug in CORRELATIONS}:
+        forms = intraclass_correlation(table, rng=None, normal=True).forms
+        return {f"{slug}_f": forms[form] for slug, form in CORRELATIONS.items()}
+    if only and set(only) <= set(COUNTED):
+        values = (percent_agreement(table), krippendorff_alpha(table), fleiss_kappa(table))
+        counted = dict(zip(COUNTED, values, strict=True))
+        if rng is None:
+            return dict(counted)
+        drawn = replicate_counts(table, rng=rng, replicates=replicates)
+        return {name: drawn.add_interval(name, value) for name, value in counted.items()}
     found = summarize(table, rng=rng, replicates=replicates if rng else 0)
     whole = found.everyone
     named: dict[str, Estimate] = {
@@ -105,20 +131,21 @@ def statistics(table: Ratings, rng: np.random.Generator | None, replicates: int)
         **whole.further,
     }
     for weights, kappa in found.kappa.items():
-        named[f"mean kappa, {weights}"] = kappa.mean["all"]
+        named[f"mean kappa, {weights}"] = kappa.corrected.get("all", kappa.mean["all"])
         named[f"weighted mean kappa, {weights}"] = kappa.weighted_mean["all"]
     return named
 
 
 @cache
-def truths(design: NumberDesign) -> dict[str, float]:
+def truths(design: NumberDesign, only: tuple[str, ...] = ()) -> dict[str, float]:
     """Each statistic in a study of very many units; for new raters the correlations of their population."""
     if design.new_raters:
         one, few = 1 + design.bias**2 + design.noise**2, 1 + (design.bias**2 + design.noise**2) / design.k
         return {"icc_2_1_f": 1 / one, "icc_2_k_f": 1 / few}
     many = replace(design, clusters=MANY_UNITS // design.per_cluster)
     found = {
-        name: one.value for name, one in statistics(many.draw(np.random.default_rng(5)), None, 0).items()
+        name: one.value
+        for name, one in statistics(many.draw(np.random.default_rng(5)), None, 0, only).items()
     }
     for form in ("icc_3_1", "icc_3_k"):
         if form in found:
@@ -127,11 +154,11 @@ def truths(design: NumberDesign) -> dict[str, float]:
 
 
 def studies_of(
-    design: NumberDesign, *, studies: int, seed: int, replicates: int
+    design: NumberDesign, *, studies: int, seed: int, replicates: int, only: tuple[str, ...] = ()
 ) -> Iterator[dict[str, Estimate]]:
     for number in range(studies):
         rng = np.random.default_rng([seed, number])
-        yield statistics(design.draw(rng), rng, replicates)
+        yield statistics(design.draw(rng), rng, replicates, only)
 
 
 def coverage_of_numbers(
@@ -140,13 +167,16 @@ def coverage_of_numbers(
     studies: int,
     seed: int,
     replicates: int = 200,
-    only: Callable[[str], bool] = lambda name: True,
+    only: tuple[str, ...] = (),
 ) -> dict[str, dict[str, Any]]:
-    """By statistic: the share of studies with an interval, the share of those that includes the truth, and why there is none."""
-    true = {name: value for name, value in truths(design).items() if only(name)}
+    """By statistic: the share of studies with an interval, the share of those that includes the truth, and why there is none.
+
+    Of all statistics, or ``only`` of some.
+    """
+    true = {name: value for name, value in truths(design, only).items() if not only or name in only}
     ends: dict[str, list[tuple[float, float, float]]] = {name: [] for name in true}
     refused: dict[str, str] = {}
-    for found in studies_of(design, studies=studies, seed=seed, replicates=replicates):
+    for found in studies_of(design, studies=studies, seed=seed, replicates=replicates, only=only):
         for name in true:
             if name not in found:
                 continue

@@ -171,3 +171,44 @@ def test_degenerate():
         alternative_annotator_test(table, "r001")
     with pytest.raises(ValueError, match="epsilon"):
         alternative_annotator_test(table, "r002", epsilon=1.5)
+
+
+def panel(
+    rng: np.random.Generator, skill: np.ndarray, units: int, *, k: int = 3, simulator: float = 0.8
+) -> Ratings:
+    """k of the people judge each unit, and one simulator all of them; two labels."""
+    people = len(skill)
+    truth = rng.integers(0, 2, units)
+    rated = np.argsort(rng.random((units, people)), axis=1)[:, :k]
+    given = np.where(rng.random(rated.shape) < skill[rated], truth[:, None], 1 - truth[:, None])
+    own = np.where(rng.random(units) < simulator, truth, 1 - truth)
+    return Ratings(
+        (*(f"r{n:02}" for n in range(people)), "zz"), tuple(map(str, range(units))), ("0", "1"),
+        np.concatenate([rated.ravel(), np.full(units, people)]).astype(np.int32),
+        np.concatenate([np.arange(units).repeat(k), np.arange(units)]).astype(np.int32),
+        np.concatenate([given.ravel(), own]).astype(np.int32), simulators=frozenset({"zz"}),
+    )  # fmt: skip
+
+
+def test_intervals_of_the_advantage_probability_cover() -> None:
+    """60 studies of 5 people on 120 units; the truth is what these people have on 20,000 units. 57 expected."""
+    hits = 0
+    for number in range(60):
+        rng = np.random.default_rng([7, number])
+        skill = rng.beta(12, 4, 5)
+        truth = alternative_annotator_test(panel(rng, skill, 20_000), "zz").advantage_probability.value
+        found = alternative_annotator_test(panel(rng, skill, 120), "zz", rng=rng, replicates=200)
+        one = found.advantage_probability
+        assert one.low < one.value < one.high
+        assert one.interval.endswith("replicates of 120 units, for these raters")
+        hits += one.low <= truth <= one.high
+        assert np.isnan(found.winning_rate.low)
+        assert found.winning_rate.interval.startswith("none: people are compared with each other")
+    assert hits >= 51  # 50 or fewer of 60 have a chance of .001
+
+
+def test_the_verdict_depends_on_epsilon() -> None:
+    table = panel(np.random.default_rng(3), np.full(5, 0.9), 300, simulator=0.86)
+    verdicts = [alternative_annotator_test(table, "zz", epsilon=e).may_replace for e in (0.2, 0.15, 0.1, 0.0)]
+    assert verdicts[0] is True
+    assert verdicts[-1] is False

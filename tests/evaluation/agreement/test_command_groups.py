@@ -182,7 +182,7 @@ def test_a_table_of_counts(tmp_path):
     assert not any(name.startswith(("icc_2", "icc_3")) for name in found)
     run(path, rater=("--counts", "low", "high"), form="csv", level="ordinal")
     for content, message in (
-        ("q,sys,low,high\nq1,a,x,1\n", "line 2, column 'low': 'x'; expected how many ratings"),
+        ("q,sys,low,high\nq1,a,x,1\n", ":2: low: 'x': expected how many ratings"),
         ("q,sys,low,high\nq1,a,1.5,1\n", "expected how many ratings"),
         ("q,sys,low,high\nq1,a,1,1\nq1,a,1,1\n", "'q1 · a' is listed twice"),
     ):
@@ -195,6 +195,56 @@ def test_a_table_of_counts(tmp_path):
         run(path, rater=("--rater", "r"))
 
 
+def test_a_table_of_counts_with_correct_labels(tmp_path):
+    """9 of 14 ratings are right: 3 of 4, 4 of 4, 2 of 4 and none of 2 that are scored; the last unit has no correct label."""
+    path = tmp_path / "counts.csv"
+    path.write_text("q,sys,low,high,right\n1,a,3,1,low\n2,a,0,4,high\n3,a,2,2,high\n4,a,2,0,high\n5,a,1,1,\n")
+    options = ("--counts", "low", "high")
+    found = run(path, "--gold", "right", rater=options, level="nominal")["accuracy"]
+    assert (found["ratings"]["value"], found["ratings"]["n"]) == (pytest.approx(9 / 14), 14)
+    assert (found["labels"]["value"], found["labels"]["n"]) == (pytest.approx(2 / 3), 3)
+    assert found["raters"] == {}
+    path.write_text("q,sys,low,high,right\n1,a,3,1,middle\n")
+    with pytest.raises(
+        CommandError, match=":2: right: 'middle': expected one of the columns with counts: low, high"
+    ):
+        run(path, "--gold", "right", rater=options, level="nominal")
+
+
+def test_numbers_with_a_decimal_comma(tmp_path):
+    path = tmp_path / "numbers.csv"
+    path.write_text("who;item;says\na;u;2,5\nb;u;1.000\na;v;3\nb;v;3,0\n".replace(";", "\t"))
+    path = path.rename(tmp_path / "numbers.tsv")
+    columns = (
+        "--rater",
+        "who",
+        "--unit",
+        "item",
+        "--value",
+        "says",
+        "--level",
+        "interval",
+        "--format",
+        "json",
+    )
+    said = io.StringIO()
+    call_command("agreement", str(path), *columns, "--decimal-comma", stdout=said)
+    assert json.loads(said.getvalue())["mean"]["value"] == pytest.approx((2.5 + 1000 + 3 + 3) / 4)
+    with pytest.raises(CommandError, match="--decimal-comma reads a comma as one"):
+        call_command("agreement", str(path), *columns)
+
+
+@pytest.mark.parametrize("label", ["007", "+1", "1e0"])
+def test_spellings_of_numbers_are_labels_of_their_own(tmp_path, label):
+    path = tmp_path / "labels.csv"
+    path.write_text(f"who,item,says\na,u,{label}\nb,u,{float(label):.0f}\na,v,2.0\nb,v,2\n")
+    said, notes = io.StringIO(), io.StringIO()
+    arguments = ("--rater", "who", "--unit", "item", "--value", "says", "--format", "json")
+    call_command("agreement", str(path), *arguments, stdout=said, stderr=notes)
+    assert set(json.loads(said.getvalue())["labels"]) == {label, f"{float(label):.0f}", "2"}
+    assert "are one number; --recode" in notes.getvalue()
+
+
 @pytest.mark.parametrize("count", ["1e30", "100001", "1.5", "-1", "x", "nan"])
 def test_impossible_counts_are_refused(count, tmp_path):
     path = tmp_path / "counts.csv"
@@ -202,7 +252,7 @@ def test_impossible_counts_are_refused(count, tmp_path):
     with pytest.raises(CommandError) as caught:
         run(path, rater=("--counts", "low", "high"))
     assert str(caught.value) == (
-        f"{path}, line 3, column 'low': {count!r}; expected how many ratings, a whole number from 0 to 100,000"
+        f"{path}:3: low: {count!r}: expected how many ratings, a whole number from 0 to 100,000"
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.agreement import Ratings, pairwise_kappa, summarize
+from evaluation.agreement import Ratings, as_text, pairwise_kappa, summarize
 from evaluation.agreement import kappa_jackknife as module
 from evaluation.agreement.counts import cluster_codes
 from evaluation.agreement.kappa_jackknife import jackknife_kappas
@@ -61,7 +61,7 @@ def test_one_pair_alone_by_hand():
     table = ratings_of([first, second])
     pairs = pairwise_kappa(table)
     found = jackknife_kappas(table, pairs)
-    estimate = found.add_interval(pairs.mean(), np.ones(1), word="units")
+    estimate, corrected = found.add_interval(pairs.mean(), np.ones(1), word="units")
     value, variance = pairs.kappa[0] - found.bias[0], found.variance[0]
     frequent = np.bincount(np.concatenate([first, second])).argmax()
     more = [
@@ -73,8 +73,53 @@ def test_one_pair_alone_by_hand():
     reach = stats.t.ppf(0.975, 39 * (total / variance) ** 2) * total**0.5 / (1 - value**2)
     expected = np.tanh(np.arctanh(value) + np.array([-reach, reach]))
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
+    assert corrected.value == pytest.approx(value)
+    assert (corrected.low, corrected.high) == (estimate.low, estimate.high)
     np.testing.assert_allclose(found.pair_intervals(pairs), [expected])
     assert estimate.interval.startswith("95 % jackknife t interval over 40 units, for these raters; bias ")
+
+
+def many_raters(seed: int) -> Ratings:
+    """100 raters of one skill on 1,500 units, ten on each: pairs share about 14 units, so their kappas are all biased downwards."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, 1_500)
+    rows = []
+    for unit, label in enumerate(truth):
+        for rater in rng.choice(100, 10, replace=False):
+            given = label if rng.random() < 0.75 else rng.integers(0, 3)
+            rows.append((f"r{rater:02}", f"u{unit:04}", str(given)))
+    return Ratings.from_rows(rows)
+
+
+def test_a_large_bias_leaves_the_plain_mean_without_an_interval():
+    """The interval belongs to the corrected mean; it isn't stretched to include the plain one."""
+    table = many_raters(1)
+    found = summarize(table, rng=np.random.default_rng(0), replicates=50, min_overlap=10)
+    kappa = found.kappa["nominal"]
+    plain, corrected = kappa.mean["all"], kappa.corrected["all"]
+    assert plain.value == pairwise_kappa(table).mean().value
+    assert plain.value < corrected.low < corrected.value < corrected.high
+    assert np.isnan([plain.low, plain.high]).all()
+    assert "is larger than half the width of an interval; corrected it is " in plain.interval
+    assert f"{corrected.value:.3f} [{corrected.low:.3f}, {corrected.high:.3f}]" in plain.interval
+    middle = np.tanh((np.arctanh(corrected.low) + np.arctanh(corrected.high)) / 2)
+    assert corrected.value == pytest.approx(middle)  # in the middle on Fisher's scale
+    told = found.to_dict()
+    assert told["cohen_kappa"]["corrected_mean"]["value"] == corrected.value
+    assert told["human_human"]["corrected_mean"]["low"] == corrected.low
+    text = as_text(found)
+    lines = [line.split() for line in text.splitlines()]
+    mean = next(n for n, line in enumerate(lines) if line[:5] == ["Cohen's", "kappa,", "mean", "of", "pairs"])
+    after = next(line for line in lines[mean:] if line[:5] == ["corrected", "for", "few", "shared", "units"])
+    assert after[5:8] == [f"{one:.4f}" for one in (corrected.value, corrected.low, corrected.high)]
+
+
+def test_a_small_bias_leaves_one_interval_to_both():
+    rows = [(r, f"u{u}", str((u + (u % 7 == 0) * (r == "b")) % 2)) for u in range(200) for r in "ab"]
+    found = summarize(Ratings.from_rows(rows), rng=np.random.default_rng(0), replicates=50).kappa["nominal"]
+    plain, corrected = found.mean["all"], found.corrected["all"]
+    assert (plain.low, plain.high) == (corrected.low, corrected.high)
+    assert plain.low < plain.value < plain.high
 
 
 def test_pairs_that_share_few_clusters_leave_no_interval():

@@ -1,12 +1,12 @@
-"""Confusion of two raters, each rater against the rest."""
+"""Each rater against the rest."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score, confusion_matrix
+from sklearn.metrics import cohen_kappa_score
 
-from evaluation.agreement import Ratings, agreement_with_rest, confusion
+from evaluation.agreement import Ratings, agreement_with_rest
 from tests.evaluation.agreement.tables import random_matrices, ratings_of
 
 
@@ -57,17 +57,6 @@ def test_rest_of_two_raters_is_cohens_kappa():
             np.testing.assert_allclose(found.kappa, cohen_kappa_score(*pair), atol=1e-12)
 
 
-def test_confusion_by_hand_and_against_scikit_learn():
-    assert confusion(ratings_of([[1, 1, 2], [1, 2, 2]]), "r000", "r001").counts.tolist() == [[1, 1], [0, 1]]
-    for matrix in random_matrices(50, seed=15, missing=False):
-        found = confusion(ratings_of(matrix), "r000", "r001")
-        labels = np.unique(matrix)
-        np.testing.assert_array_equal(found.counts, confusion_matrix(matrix[0], matrix[1], labels=labels))
-        turned = confusion(ratings_of(matrix), "r001", "r000")
-        np.testing.assert_array_equal(found.counts, turned.counts.T)
-        assert found.n == matrix.shape[1]
-
-
 def test_degenerate():
     alone = agreement_with_rest(ratings_of([[1, 2]]))
     assert [e.defined for e in alone.of("r000")] == [False, False]
@@ -78,9 +67,5 @@ def test_degenerate():
         "this rater and the rest always gave the same label",
     )
     assert len(agreement_with_rest(Ratings.from_rows([])).n) == 0
-    apart = confusion(ratings_of([[1, np.nan], [np.nan, 1]]), "r000", "r001")
-    assert apart.n == 0
-    with pytest.raises(ValueError, match="a: 'zoe'"):
-        confusion(ratings_of([[1]]), "zoe", "r000")
     with pytest.raises(ValueError, match="rest"):
         agreement_with_rest(ratings_of([[1]]), rest="robots")  # type: ignore[arg-type]

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotator.core.labels import Spelling
-from evaluation.agreement import UnreadableRatings, read_ratings
-from evaluation.agreement import reading_csv as reading_module
+from annotator.core.tables import columns as reading_module
+from annotator.core.tables.faults import FileRefused
+from evaluation.agreement import read_ratings
 from tests.annotator.services.imports.workbooks import workbook
 from tests.evaluation.agreement.tables import rows_of
 
@@ -32,7 +33,7 @@ def read(text: str | bytes, **more):
 
 
 def refused(text: str | bytes, **more) -> str:
-    with pytest.raises(UnreadableRatings) as caught:
+    with pytest.raises(FileRefused) as caught:
         read(text, **more)
     return str(caught.value)
 
@@ -89,67 +90,67 @@ def test_labels_and_their_order():
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [
-        ("", {}, "r.csv is empty"),
-        (b"\xef\xbb\xbf\n", {}, "r.csv is empty"),
-        ("who,what,says\n", {}, "r.csv has a header and no rows"),
+        ("", {}, "r.csv: is empty"),
+        (b"\xef\xbb\xbf\n", {}, "r.csv:1: is blank; expected a header"),
+        ("who,what,says\n", {}, "r.csv: has a header and no rows"),
         ("who,what,says\n\n\n", {}, "has a header and no rows"),
         (
             GOOD,
             {"rater": "name"},
-            "r.csv, line 1: there is no column 'name'; the columns are 'who', 'what', 'says'",
+            "r.csv:1: there is no column 'name'; the columns are 'who', 'what', 'says'",
         ),
-        (GOOD, {"rater": "what"}, "rater, unit, value and cluster must be different columns"),
+        (GOOD, {"rater": "what"}, "each column can have one meaning only"),
         (
             GOOD.replace("what", "who"),
             {"unit": "says", "value": "who"},
-            "different columns|2 columns are named 'who'",
+            "each column can have one meaning|2 columns are named 'who'",
         ),
-        (GOOD + "ann,,yes\n", {}, "r.csv, line 5, column 'what': blank; expected a unit"),
-        (GOOD + " ,q3,yes\n", {}, "r.csv, line 5, column 'who': blank; expected a rater"),
+        (GOOD + "ann,,yes\n", {}, "r.csv:5: what: blank; expected a unit"),
+        (GOOD + " ,q3,yes\n", {}, "r.csv:5: who: blank; expected a rater"),
         (
             GOOD + "bob,q1,yes\n",
             {},
-            "r.csv, line 5, column 'what': 'bob' has rated 'q1' twice, first in line 3",
+            "r.csv:5: what: 'bob' has rated 'q1' twice, first in line 3",
         ),
-        (GOOD + "bob,q2\n", {}, "r.csv, line 5: 2 cells; expected 3, as in the header"),
-        (GOOD + "bob,q2,yes,4\n", {}, "r.csv, line 5: 4 cells; expected 3"),
+        (GOOD + "bob,q2\n", {}, "r.csv:5: expected 3 cells, got 2"),
+        (GOOD + "bob,q2,yes,4\n", {}, "r.csv:5: expected 3 cells, got 4"),
         (
             GOOD + "bob,q2,maybe\n",
             {"order": ["yes", "no"]},
-            "line 5, column 'says': 'maybe'; expected one of the order",
+            "r.csv:5: says: 'maybe': expected one of the order",
         ),
-        (GOOD, {"level": "interval"}, "r.csv, line 2, column 'says': 'yes'; expected a number"),
+        (GOOD, {"level": "interval"}, "r.csv:2: says: 'yes': expected a number"),
         (
             "who,what,says\na,1,1e308\n",
             {"level": "interval"},
-            "'1e308'; expected a number from -1e100 to 1e100",
+            "'1e308': expected a number from -1e100 to 1e100",
         ),
-        ("who,what,says\na,1,inf\nb,1,NA\n", {"level": "interval"}, "'inf'; expected a number\n"),
+        ("who,what,says\na,1,inf\nb,1,NA\n", {"level": "interval"}, "'inf': expected a number\n"),
         (
             "who,what,says\na,1,-2\n",
             {"level": "ratio"},
-            "line 2, column 'says': '-2'; expected a number, 0 or more",
+            "r.csv:2: says: '-2': expected a number, 0 or more",
         ),
-        ("who,what,says\na,1,nan\n", {"level": "interval"}, "'nan'; expected a number"),
-        ("who,what,says\na,1,1e999\n", {"level": "interval"}, "'1e999'; expected a number"),
-        ("who,what,says\na,1,1_000\n", {"level": "interval"}, "'1_000'; expected a number"),
+        ("who,what,says\na,1,nan\n", {"level": "interval"}, "'nan': expected a number"),
+        ("who,what,says\na,1,1e999\n", {"level": "interval"}, "'1e999': expected a number"),
+        ("who,what,says\na,1,1_000\n", {"level": "interval"}, "'1_000': expected a number"),
         (
             GOOD,
             {"level": "ordinal"},
-            "column 'says': ordinal labels that are not numbers need their order.*'no', 'yes'",
+            "r.csv: says: ordinal labels that are not numbers need their order.*'no', 'yes'",
         ),
         (GOOD, {"level": "interval", "order": ["yes", "no"]}, "order: not needed at interval level"),
         (GOOD, {"order": ["yes", "no", "yes"]}, "order: a label occurs twice"),
         (
             GOOD,
             {"simulators": ["gpt"]},
-            "column 'who': no rater is called 'gpt'; the raters are 'ann', 'bob'",
+            "r.csv: who: no rater is called 'gpt'; the raters are 'ann', 'bob'",
         ),
-        (GOOD.encode() + b"bob,q\xe9,yes\n", {}, r"r.csv, line 5, byte 6: not UTF-8 \(0xe9\)"),
-        (GOOD.encode("utf-16-le"), {}, "NUL byte"),
-        (GOOD + "b\0b,q2,yes\n", {}, "r.csv, line 5: contains a NUL byte"),
-        (GOOD + 'bob,"q2,yes\n', {}, "r.csv, line 5: not valid CSV"),
-        (GOOD + 'bob,"q"2,yes\n', {}, "r.csv, line 5: not valid CSV"),
+        (GOOD.encode() + b"bob,q\xe9,yes\n", {}, "r.csv:5: .*is not UTF-8 at byte 6 of the line"),
+        (GOOD.encode("utf-16-le"), {}, "r.csv:1: has a NUL byte"),
+        (GOOD + "b\0b,q2,yes\n", {}, "r.csv:5: has a NUL byte"),
+        (GOOD + 'bob,"q2,yes\n', {}, "r.csv:5: a quoted cell begins here and never ends"),
+        (GOOD + 'bob,"q"2,yes\n', {}, "r.csv:5: a quote inside a quoted cell"),
     ],
 )
 @pytest.mark.parametrize("large", [0, 10**9], ids=["for large files", "for any file"])
@@ -162,15 +163,13 @@ def test_every_fault_is_reported_and_many_are_counted():
     text = GOOD + "".join(f",q{n},yes\n" for n in range(30))
     message = refused(text)
     assert message.count("blank; expected a rater") == 20
-    assert message.startswith("r.csv, line 5, ")
+    assert message.startswith("r.csv:5: ")
     assert message.endswith("and 10 more")
 
 
 def test_lines_are_counted_through_cells_with_line_ends():
     text = 'who,what,says\nann,"a\nb\r\nc",yes\n\nbob,q1,yes\nbob,q1,no\n'
-    assert refused(text).startswith(
-        "r.csv, line 7, column 'what': 'bob' has rated 'q1' twice, first in line 6"
-    )
+    assert refused(text).startswith("r.csv:7: what: 'bob' has rated 'q1' twice, first in line 6")
 
 
 def test_no_such_file(tmp_path):
@@ -184,7 +183,7 @@ def outcome(text: str, large: int, **more):
     try:
         found = read(text, **more)
         return rows_of(found.ratings), found.blank, found.ratings.labels
-    except UnreadableRatings as error:
+    except FileRefused as error:
         return str(error)
     finally:
         reading_module.LARGE = before
@@ -244,10 +243,10 @@ RIGHT = "who,what,says,right\na,1,no,yes\nb,1,yes,yes\na,2,no,{0}\n"
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [
-        (RIGHT.format("Yes"), {"order": ["no", "yes"]}, "line 4, column 'right': 'Yes'; expected one of the order"),
-        ("who,what,says,right\na,1,1,1\na,2,2,x\n", {"level": "interval"}, "line 3, column 'right': 'x'; expected a number"),
-        ("who,what,says,right\na,1,1,1\na,2,2,x\n", {"level": "ordinal"}, "line 3, column 'right': 'x'; expected a number"),
-        ("who,what,says,right\na,1,1,1\na,2,2,-1\n", {"level": "ratio"}, "column 'right': '-1'; expected a number, 0 or more"),
+        (RIGHT.format("Yes"), {"order": ["no", "yes"]}, "r.csv:4: right: 'Yes': expected one of the order"),
+        ("who,what,says,right\na,1,1,1\na,2,2,x\n", {"level": "interval"}, "r.csv:3: right: 'x': expected a number"),
+        ("who,what,says,right\na,1,1,1\na,2,2,x\n", {"level": "ordinal"}, "r.csv:3: right: 'x': expected a number"),
+        ("who,what,says,right\na,1,1,1\na,2,2,-1\n", {"level": "ratio"}, "right: '-1': expected a number, 0 or more"),
     ],
 )  # fmt: skip
 def test_a_correct_label_that_is_none_of_the_labels_is_an_error(text, more, message):
@@ -290,7 +289,7 @@ def test_labels_that_look_like_one_number_get_a_remark():
         "says: '1' (1) and '\uff11' (1) may be one number; --recode '\uff11=1' reads them as one",
     ]
     message = refused('who,what,says\na,1,"2,5"\n', level="interval")
-    assert "'2,5'; expected a number with a decimal point" in message
+    assert "'2,5': expected a number with a decimal point" in message
 
 
 @pytest.mark.parametrize("word", ["-", "?", "#DIV/0!", "k.A.", "keine Angabe", "manquant", "\u6b20\u640d"])
@@ -311,7 +310,7 @@ def test_missing_and_recoded_labels_are_found_however_their_numbers_are_written(
         ('{"who": "a", "what": "1", "says": NaN}', "NaN is not JSON; write null"),
         ('{"who": "a", "what": "1", "says": "x", "says": "y"}', "the key 'says' occurs twice"),
         ('{"who": "a", "what": "1", "says": "\\ud800"}', "lone surrogate"),
-        ('{"who": "a", "what": "1", "says": ["x"]}', "column 'says': expected text, a number"),
+        ('{"who": "a", "what": "1", "says": ["x"]}', "r.jsonl:1: says: \"['x']\": expected text, a number"),
         ('[{"who": "a", "what": "1", "says": "x"}]', "is a JSON list; expected one JSON object per line"),
     ],
 )
@@ -321,7 +320,7 @@ def test_json_is_read_as_strictly_as_in_imports(line, message):
 
 def test_errors_about_labels_say_what_to_do():
     text = "who,what,says\na,1,NA\nb,1,2\n"
-    assert "'NA'; expected a number; --missing NA reads it as no answer" in refused(text, level="interval")
+    assert "'NA': expected a number; --missing NA reads it as no answer" in refused(text, level="interval")
     assert "--recode OLD=NEW" in refused(text, order=["1", "2"])
 
 
@@ -332,8 +331,8 @@ def test_a_column_of_clusters():
     clusters = table.clusters.tolist()
     assert clusters[0] == clusters[2] != clusters[1]
     message = refused(text + "c,1,x,d1\n", cluster="of")
-    assert message == "r.csv, line 7, column 'of': 'd1'; '1' belongs to 'd2' in line 3"
-    assert "line 7, column 'of': blank; expected a cluster" in refused(text + "c,1,x,\n", cluster="of")
+    assert message == "r.csv:7: of: 'd1': '1' belongs to 'd2' in line 3"
+    assert "r.csv:7: of: blank; expected a cluster" in refused(text + "c,1,x,\n", cluster="of")
 
 
 def parquet_of(rows: list[dict]) -> bytes:
@@ -375,8 +374,8 @@ def test_numbers_and_blanks_of_parquet_and_json():
         found = read(content, name=name)
         assert (found.ratings.raters, found.ratings.labels, found.blank) == (("1", "2"), ("1", "3"), 1)
     assert "r.jsonl: there is no column 'who'" in refused(b'{"a": 1}', name="r.jsonl")
-    assert "r.jsonl, line 2: is not JSON" in refused(b'{"who": 1}\n{', name="r.jsonl")
-    assert "r.csv is a PDF; expected plain text" in refused(b"%PDF-1.7")
+    assert "r.jsonl:2: '{': is not JSON" in refused(b'{"who": 1}\n{', name="r.jsonl")
+    assert "r.csv: is a PDF; expected plain text" in refused(b"%PDF-1.7")
 
 
 def test_large_files_with_semicolons_are_read_the_same(monkeypatch):
@@ -399,3 +398,11 @@ def test_reading_a_large_file_does_not_import_pandas(tmp_path):
         [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True
     )
     assert found.stdout.split() == ["60000", "True", "False"]
+
+
+@pytest.mark.parametrize("value", [["yes"], {"said": "yes"}, b"yes"], ids=["list", "object", "bytes"])
+def test_a_column_of_parquet_that_holds_no_labels_is_an_error(value):
+    rows = [{"who": "a", "what": "1", "says": value}]
+    message = refused(parquet_of(rows), name="r.parquet")
+    assert message.startswith("r.parquet: says: is a column of type ")
+    assert message.endswith("expected text, numbers, true or false")

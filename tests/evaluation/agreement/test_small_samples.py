@@ -169,7 +169,8 @@ def test_every_interval_names_its_raters():
     found = summarize(table, rng=np.random.default_rng(0), replicates=60, new_raters=True).everyone
     new = {name for name, one in found.further.items() if is_for_new_raters(one)}
     assert new == {
-        "gwet_ac2_linear", "gwet_ac2_quadratic", "mean", "icc_2_1_f", "icc_2_k_f",
+        "conger_kappa", "conger_kappa_linear", "conger_kappa_quadratic", "gwet_ac2_linear", "gwet_ac2_quadratic", "mean",
+        "icc_2_1_f", "icc_2_k_f",
     }  # fmt: skip
     for name, one in found.further.items():
         if one.interval.startswith("none"):
@@ -269,7 +270,7 @@ def test_intervals_of_few_units_cover_chance_corrected_statistics():
         studies=300,
         seed=1,
         replicates=100,
-        only=lambda name: name in ("krippendorff_alpha", "fleiss_kappa"),
+        only=("krippendorff_alpha", "fleiss_kappa"),
     )
     for name, one in found.items():
         assert one["coverage"] > 0.905, (name, one)  # 1.9 standard errors below 93 %

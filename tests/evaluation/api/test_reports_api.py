@@ -65,3 +65,18 @@ def test_reports_follow_roles_and_other_studies_are_not_found():
     assert viewer.post(f"/api/v1/studies/{study.slug}/reports/").status_code == 404
     assert viewer.delete(f"/api/v1/reports/{report.pk}/").status_code == 404
     assert editor.delete(f"/api/v1/reports/{report.pk}/").status_code == 204
+
+
+def test_two_reports_are_compared():
+    study = small_study()
+    one, two = stored(study, restriction="common"), stored(study, restriction="all")
+    client = api(study, "viewer")
+    found = client.get(f"/api/v1/reports/{one.pk}/compare/{two.pk}/").json()
+    assert found["same_inputs"] is False
+    assert [set(choice) for choice in found["choices"]] == [{"choice", "first", "second"}]
+    cell = found["tables"][0]["cells"][0]
+    assert cell["first"] != cell["second"]
+    assert client.get(f"/api/v1/reports/{one.pk}/compare/{one.pk}/").json()["tables"] == []
+    assert api(make_study()).get(f"/api/v1/reports/{one.pk}/compare/{two.pk}/").status_code == 404
+    Report.objects.filter(pk=two.pk).update(state=Report.State.QUEUED)
+    assert client.get(f"/api/v1/reports/{one.pk}/compare/{two.pk}/").status_code == 409

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,10 +110,17 @@ def test_every_interval_of_precision_holds_its_estimate(rows):
         real=[real for _, _, real in rows],
         abstain={"none"},
     )
-    found = simulatability(table, rng=np.random.default_rng(0), replicates=40).to_dict()
-    for _, one in estimates_in(found):
-        if one["low"] is not None:
-            assert 0 <= one["low"] <= one["value"] <= one["high"] <= 1
+    found = simulatability(table, rng=np.random.default_rng(0), replicates=40)
+    figures = (
+        found.precision,
+        found.precision_micro,
+        found.simulatable,
+        found.simulatable_macro,
+        found.unanswered,
+    )
+    for one in figures:
+        if not math.isnan(one.low):
+            assert 0 <= one.low <= one.value <= one.high <= 1
 
 
 @settings(max_examples=60, deadline=None)
@@ -123,3 +131,21 @@ def test_every_interval_of_a_mean_and_of_a_difference_holds_its_estimate(pairs):
     difference = paired_bootstrap(a, b, rng=np.random.default_rng(0), replicates=40).difference
     for one in (mean, difference):
         assert math.isnan(one.low) or one.low <= one.value <= one.high
+
+
+def test_the_reference_says_how_intervals_are_made():
+    """docs/metrics.md quotes what an estimate says of its own interval."""
+    names = [str(number) for number in range(20)]
+    table = FollowUps(
+        unit=names,
+        explanation=names,
+        instance=names,
+        system=["s"] * 20,
+        simulated=["yes", "no"] * 10,
+        real=["yes"] * 20,
+    )
+    method, _, drawn = simulatability(table, rng=np.random.default_rng(1)).precision.interval.rpartition(", ")
+    assert drawn == "1000 replicates of 20 instances"
+    page = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert f"| {method} |" in page
+    assert "1,000 times" in page

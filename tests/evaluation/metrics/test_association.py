@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import mutual_info_score
 
-from evaluation.metrics import correlation_ratio, theils_u
+from evaluation.metrics import chance_u, correlation_ratio, theils_u
 
 
 def test_theils_u_by_hand():
@@ -47,9 +47,9 @@ def test_theils_u_leaves_out_and_counts_missing_pairs():
 
 def test_theils_u_ignores_row_order_and_names():
     rng = np.random.default_rng(0)
-    x, y = rng.choice(list("abc"), 60), rng.choice(list("pq"), 60)
-    clusters = rng.integers(0, 15, 60).astype(str)
-    order = rng.permutation(60)
+    x, y = rng.choice(list("abc"), 120), rng.choice(list("pq"), 120)
+    clusters = rng.integers(0, 15, 120).astype(str)
+    order = rng.permutation(120)
     base = theils_u(x.tolist(), y.tolist(), clusters=clusters.tolist(), rng=np.random.default_rng(1))
     moved = theils_u(
         x[order].tolist(), y[order].tolist(), clusters=clusters[order].tolist(), rng=np.random.default_rng(1)
@@ -60,6 +60,7 @@ def test_theils_u_ignores_row_order_and_names():
         clusters=clusters.tolist(),
         rng=np.random.default_rng(1),
     )
+    assert base.low < base.value < base.high
     for other in (moved, renamed):
         assert (other.value, other.low, other.high) == pytest.approx((base.value, base.low, base.high))
 
@@ -108,3 +109,87 @@ def test_intervals_hold_the_value_and_clusters_widen_them():
     narrow = theils_u(x.tolist(), y.tolist(), rng=np.random.default_rng(0))
     assert wide.low < wide.value < wide.high
     assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
+
+
+def dependent(
+    rng: np.random.Generator, n: int, strength: float, columns: int = 2
+) -> tuple[list[str], list[str]]:
+    """Three labels and ``columns`` others, of which a share ``strength`` of the pairs goes together."""
+    x = rng.integers(0, 3, n)
+    y = np.where(rng.random(n) < strength, np.minimum(x, columns - 1), rng.integers(0, columns, n))
+    return x.astype(str).tolist(), y.astype(str).tolist()
+
+
+def true_u(strength: float) -> float:
+    table = np.full((3, 2), (1 - strength) / 6)
+    table[[0, 1, 2], [0, 1, 1]] += strength / 3
+    h = lambda p: -(p[p > 0] * np.log(p[p > 0])).sum()  # noqa: E731
+    return float((h(table.sum(axis=1)) + h(table.sum(axis=0)) - h(table.ravel())) / h(table.sum(axis=1)))
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.1, 0.3, 0.8])
+def test_intervals_of_small_and_large_u_cover(strength: float) -> None:
+    """100 studies of 150 pairs, 95 expected; a logit interval near 0 reached beyond .5 in a fifth of them."""
+    hits, widest = 0, 0.0
+    for number in range(100):
+        rng = np.random.default_rng([4, number])
+        found = theils_u(*dependent(rng, 150, strength), rng=rng, replicates=200)
+        assert 0 <= found.low <= found.value <= found.high <= 1
+        hits += found.low <= true_u(strength) <= found.high
+        widest = max(widest, found.high - found.low)
+    assert hits >= 88  # fewer than 88 have a chance of .002
+    assert widest < 0.45
+
+
+def test_chance_alone_makes_u_positive() -> None:
+    rng = np.random.default_rng(1)
+    x, y = dependent(rng, 60, 0.0)
+    found, p = chance_u(x, y, rng=rng)
+    # the likelihood ratio statistic 2 n H(x) U has a chi-square's mean, (3 - 1) (2 - 1), where nothing is associated
+    entropy = stats.entropy(np.unique(x, return_counts=True)[1])
+    assert found.value == pytest.approx(2 / (2 * 60 * entropy), rel=0.15)
+    assert p == pytest.approx(
+        stats.chi2_contingency(crossed(x, y), lambda_="log-likelihood", correction=False).pvalue, abs=0.05
+    )
+    assert chance_u(*dependent(rng, 60, 0.9), rng=rng)[1] < 0.002
+    assert chance_u(["a", "a"], ["p", "q"], rng=rng)[0].reason.startswith("x has no entropy")
+
+
+def crossed(x: list[str], y: list[str]) -> np.ndarray:
+    return np.array(
+        [
+            [sum(a == i and b == j for a, b in zip(x, y, strict=True)) for j in sorted(set(y))]
+            for i in sorted(set(x))
+        ]
+    )
+
+
+def test_no_interval_where_the_table_is_sparse_or_everything_is_known() -> None:
+    rng = np.random.default_rng(2)
+    few = theils_u(*dependent(rng, 60, 0.5), rng=rng, replicates=100)
+    assert few.interval == "none: at least 90 cases are needed for 6 combinations of labels, found 60"
+    x = ["a", "b"] * 50
+    same = theils_u(x, x, rng=rng, replicates=100)
+    assert (same.value, same.interval) == (1.0, "none: the pairs do not vary")
+    apart = correlation_ratio(x, [1.0 if label == "a" else 3.0 for label in x], rng=rng, replicates=100)
+    assert (apart.value, apart.interval) == (1.0, "none: the values do not vary")
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.3, 1.0])
+def test_intervals_of_the_correlation_ratio_cover(effect: float) -> None:
+    hits = 0
+    centres = np.array([-1.0, 0.0, 1.0]) * effect
+    truth = float((centres.var() / (centres.var() + 1)) ** 0.5)
+    for number in range(100):
+        rng = np.random.default_rng([5, number])
+        category = rng.integers(0, 3, 120)
+        values = centres[category] + rng.normal(size=120)
+        found = correlation_ratio(category.astype(str).tolist(), values, rng=rng, replicates=200)
+        assert 0 <= found.low <= found.value <= found.high <= 1
+        hits += found.low <= truth <= found.high
+    assert hits >= 88
+
+
+def test_one_label_throughout_has_a_u_of_zero_by_chance_too() -> None:
+    found, p = chance_u(["a", "b"] * 5, ["p"] * 10, rng=np.random.default_rng(0))
+    assert (found.value, found.n, p) == (0.0, 10, 1.0)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics import brier_score_loss
 
 from evaluation.metrics.calibration import calibration
 from evaluation.runs.confidence import answer_confidence
@@ -72,3 +73,11 @@ def test_the_confidence_of_an_answer_is_that_of_its_own_tokens(
 ) -> None:
     found = answer_confidence(text, tokens)
     assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_the_brier_score_is_scikit_learns():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        confidence, right = rng.random(40), rng.integers(0, 2, 40)
+        expected = brier_score_loss(right, confidence, labels=[0, 1])
+        assert calibration(confidence, right).brier.value == pytest.approx(expected, abs=1e-15)

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.validation import coverage
 
 CASES = coverage.cases()
-#: The others rest on the same means of clusters.
+#: The others are based on the same means of clusters.
 CHECKED = (
     "precision, macro",
     "precision, difference of two systems",

@@ -4,21 +4,23 @@ import sys
 import numpy as np
 import pytest
 import sacrebleu
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
 from evaluation.metrics import (
     Bleu,
     CachedEncoder,
     Cosine,
+    FollowUps,
     Jaccard,
     SentenceTransformerEncoder,
     TfidfEncoder,
     all_similarities,
+    diversity_by_generator,
     generality,
-    generality_by,
     similarity,
 )
+from evaluation.metrics.stop_words import NLTK_ENGLISH
 from tests.evaluation.metrics.factories import GUESS, followups, random_followups, random_texts, shuffled
 
 ROWS = [
@@ -54,7 +56,7 @@ def test_jaccard_by_hand():
 
 def test_jaccard_strips_punctuation_and_keeps_case_by_default():
     kept, folded = Jaccard(), Jaccard(lower=True)
-    assert kept.words("Can owls' eyes “see”?") == {"Can", "owls", "eyes"} | ({"see"} - ENGLISH_STOP_WORDS)
+    assert kept.words("Can owls' eyes “see”?") == {"Can", "owls", "eyes"} | {"see"}
     assert kept.matrix(["Owl", "owl"])[0, 1] == 0.0
     assert folded.matrix(["Owl", "owl"])[0, 1] == 1.0
     assert "can" not in folded.words("Can owls")
@@ -117,10 +119,10 @@ def test_cosine_by_hand_and_its_version_is_stated():
     assert "scikit-learn" in Cosine().version
 
 
-def test_every_text_is_encoded_once_also_when_split_by_system():
+def test_every_text_is_encoded_once_also_when_split_by_generator():
     table = random_followups(np.random.default_rng(4))
     encoder = Fixed({text: [len(text), 1.0] for text in table.text})
-    generality_by(table, Cosine(encoder), "system")
+    diversity_by_generator(table, {"cosine": Cosine(encoder)})
     assert sorted(encoder.asked) == sorted(set(table.text))
 
 
@@ -179,3 +181,30 @@ def test_missing_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(ImportError, match=r"foretell\[encoders\]"):
         SentenceTransformerEncoder()
+
+
+def test_jaccard_leaves_out_nltks_stop_words_as_the_papers_code_does() -> None:
+    assert len(NLTK_ENGLISH) == 179
+    nltk, sklearn = Jaccard(), Jaccard(stop_words="sklearn")
+    assert nltk.words("could owls swim across the lake") == {"could", "owls", "swim", "across", "lake"}
+    assert sklearn.words("could owls swim across the lake") == {"owls", "swim", "lake"}
+    texts = ["could owls swim across the lake", "could owls fly"]
+    assert nltk.matrix(texts)[0, 1] == 2 / 6
+    assert sklearn.matrix(texts)[0, 1] == 1 / 4
+    assert "NLTK's 179" in nltk.version
+    assert "scikit-learn" in sklearn.version
+    with pytest.raises(ValueError, match="stop_words: 'mine' is neither"):
+        Jaccard(stop_words="mine")
+
+
+def test_a_generality_of_exactly_one_has_no_interval():
+    """No follow-ups of ten instances share a word: that is no share of right answers, whose interval would be Wilson's."""
+    rows = [(f"u{n}{i}", f"e{n}", f"x{n}", "s", "yes", "yes") for n in range(10) for i in range(2)]
+    table = FollowUps(
+        unit=[row[0] for row in rows], explanation=[row[1] for row in rows], instance=[row[2] for row in rows],
+        system=["s"] * 20, simulated=["yes"] * 20, real=["yes"] * 20, text=[f"word{n}" for n in range(20)],
+    )  # fmt: skip
+    found = generality(table, Jaccard(), rng=np.random.default_rng(0), replicates=100).generality
+    assert (found.value, found.n) == (1.0, 10)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.interval == "none: the instances do not vary"

@@ -49,7 +49,7 @@ def test_diversity_has_a_row_for_each_generator_and_mix():
     )
     found = {
         row.generator: row
-        for row in diversity_by_generator(table, {"jaccard": Jaccard()}, mixes=[["A", "B"]])
+        for row in diversity_by_generator(table, {"jaccard": Jaccard()}, mixed=table.take(np.array([0, 2])))
     }
     assert found["A"].simulatable.value == 0.5
     assert not found["A"].generality["jaccard"].generality.defined  # one simulatable follow-up
@@ -85,3 +85,29 @@ def test_systems_are_compared_on_a_seeded_mix_of_explained_follow_ups():
     assert compared_rows(table, forced=set(), size=10, seed=1).tolist()[-1]
     whole = compared_rows(table, forced={"forced"}, size=20, seed=1)
     assert whole.tolist() == [True] * 20 + [False] * 2
+
+
+def test_an_explanations_mix_is_the_same_whatever_else_is_in_the_table():
+    """Forced explanations, another order and other explanations leave the draw of an explanation as it is."""
+    rng = np.random.default_rng(5)
+    names = [f"{system}-{n}" for system in ("a", "forced", "b") for n in range(4)]
+    rows = [(name, by, n) for name in names for by in ("g1", "g2") for n in range(9)]
+
+    def drawn(order, *, forced):
+        held = [rows[at] for at in order]
+        table = FollowUps(
+            unit=[f"{name}/{by}/{n}" for name, by, n in held], explanation=[name for name, _, _ in held],
+            instance=[name[-1] for name, _, _ in held], system=[name[:-2] for name, _, _ in held],
+            simulated=["yes"] * len(held), real=["yes"] * len(held), generator=[by for _, by, _ in held],
+            text=[f"{name} {by} {n}" for name, by, n in held],
+        )  # fmt: skip
+        return set(table.take(compared_rows(table, forced=forced, size=10, seed=3)).unit)
+
+    plain = drawn(range(len(rows)), forced={"forced"})
+    assert Counter(unit.partition("/")[0] for unit in plain) == dict.fromkeys(
+        [name for name in names if "forced" not in name], 10
+    )
+    assert plain == {unit for unit in drawn(range(len(rows)), forced=set()) if not unit.startswith("forced")}
+    assert plain == drawn(rng.permutation(len(rows)), forced={"forced"})
+    some = [at for at, (name, _, _) in enumerate(rows) if name in ("a-1", "b-2")]
+    assert drawn(some, forced=set()) == {unit for unit in plain if unit.startswith(("a-1/", "b-2/"))}

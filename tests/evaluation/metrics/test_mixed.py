@@ -104,7 +104,7 @@ def test_degenerate():
     assert wrong.reason == "all answers are wrong"
     assert not wrong.present["a"].defined
     assert not wrong.log_odds(["a"]).defined
-    assert wrong.to_dict()["intercept"]["value"] is None
+    assert not wrong.intercept.defined
     right, properties, groups = answers(np.random.default_rng(6), 10)
     right[0] = properties["novelty"][1] = None
     found = property_model(right, properties, groups)
@@ -121,3 +121,25 @@ def test_a_fit_cut_short_says_so():
     found = property_model(*answers(np.random.default_rng(7), 20, spread=1.0), max_iterations=1)
     assert not found.converged
     assert any("did not converge" in note for note in found.notes)
+
+
+def test_the_laplace_fit_agrees_with_variational_bayes_where_the_data_say_much() -> None:
+    rng = np.random.default_rng(4)
+    n = 3000
+    question, system = rng.integers(0, 100, n), rng.integers(0, 6, n)
+    holds = {name: rng.random(n) < 0.5 for name in ("leakage", "novelty")}
+    eta = -0.3 + 1.2 * holds["leakage"] - 0.5 * holds["novelty"]
+    eta = eta + rng.normal(0, 0.7, 100)[question] + rng.normal(0, 0.4, 6)[system]
+    correct = (rng.random(n) < 1 / (1 + np.exp(-eta))).tolist()
+    groups = {"question": [f"q{k}" for k in question], "system": [f"s{k}" for k in system]}
+    properties = {name: held.tolist() for name, held in holds.items()}
+    bayes = property_model(correct, properties, groups)
+    laplace = property_model(correct, properties, groups, method="laplace")
+    assert laplace.converged
+    for name in properties:
+        for one, other in ((bayes.present, laplace.present), (bayes.absent, laplace.absent)):
+            assert one[name].value == pytest.approx(other[name].value, abs=0.1)
+    assert laplace.random_sd["question"] == pytest.approx(0.7, abs=0.15)
+    assert laplace.log_odds(["leakage"]).interval == "95 % Wald interval of the Laplace fit"
+    difference = laplace.log_odds(["leakage"]).value - laplace.intercept.value
+    assert difference == pytest.approx(1.2, abs=0.3)

@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.agreement import krippendorff_alpha
 from evaluation.core.ratings_table import Ratings
-from evaluation.metrics import alpha_by_system, bertscore, property_table
+from evaluation.metrics import bertscore, property_table
 
 ROWS = [
     ("a", "u1", "yes"),
@@ -50,7 +50,7 @@ def test_alpha_is_that_of_the_krippendorff_package():
     assert found[0].prevalence.low < found[0].prevalence.value < found[0].prevalence.high
 
 
-def test_alpha_by_system_before_and_after_with_intervals():
+def test_alpha_of_each_system_with_intervals():
     rng = np.random.default_rng(2)
     units = [f"u{i:03d}" for i in range(120)]
     system_of = {u: ("gpt", "t5")[i % 2] for i, u in enumerate(units)}
@@ -62,7 +62,8 @@ def test_alpha_by_system_before_and_after_with_intervals():
         for u in units
         for r in range(5)
     ]
-    found = alpha_by_system(Ratings.from_rows(rows), system_of, instance_of, rng=rng)
+    table = property_table({"p": Ratings.from_rows(rows)}, system_of, instance_of, rng=rng)
+    found = {row.system: row.alpha for row in table}
     assert list(found) == ["gpt", "t5", "all"]
     assert found["gpt"].value > found["all"].value > found["t5"].value
     alone = Ratings.from_rows([row for row in rows if system_of[row[1]] == "gpt"])
@@ -70,7 +71,7 @@ def test_alpha_by_system_before_and_after_with_intervals():
     assert found["gpt"].low < found["gpt"].value < found["gpt"].high
     assert "60 instances" in found["gpt"].interval
     with pytest.raises(ValueError, match="'all'"):
-        alpha_by_system(alone, dict.fromkeys(units, "all"), instance_of)
+        property_table({"p": alone}, dict.fromkeys(units, "all"), instance_of)
 
 
 def test_rater_names_and_row_order_change_nothing():

@@ -11,7 +11,6 @@ from evaluation.metrics import (
     parsing_quality,
     sanity_check,
     unit_simulatability,
-    unit_simulatability_by_system,
 )
 
 
@@ -137,8 +136,7 @@ def test_generality_uses_simulatable_counterfactuals_only():
     assert result.pairs.tolist() == [2]
 
 
-def test_by_system_and_nothing_at_all():
-    assert list(unit_simulatability_by_system(table(NEWS))) == ["s"]
+def test_nothing_at_all():
     empty = unit_simulatability(table([]), rng=np.random.default_rng(0))
     assert not empty.precision.defined
     assert empty.buckets.total == 0

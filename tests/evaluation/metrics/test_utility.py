@@ -21,7 +21,7 @@ BEFORE_AFTER_GOLD = (
 
 
 def rows_of(useful, not_useful, unsure):
-    """(before, after) labels of so many rationales of each class, gold "yes"."""
+    """(before, after) labels of this many rationales of each class, gold "yes"."""
     return [("no", "yes")] * useful + [("yes", "no")] * not_useful + [("yes", "yes")] * unsure
 
 

@@ -19,12 +19,12 @@ def allowed(scripted: ScriptedProcess, settings: Any) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recipes ask for at most three follow-ups: as good a test as ten, and quicker."""
-    from evaluation.pipelines import carry_out
+    from evaluation.pipelines import contract
 
-    whole = carry_out.step_options
+    whole = contract.step_options
 
     def fewer(row: Pipeline, step: dict[str, Any]) -> dict[str, Any]:
         options = whole(row, step)
         return options | ({"n": min(3, options["n"])} if "n" in options else {})
 
-    monkeypatch.setattr(carry_out, "step_options", fewer)
+    monkeypatch.setattr(contract, "step_options", fewer)

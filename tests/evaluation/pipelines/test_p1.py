@@ -9,15 +9,21 @@ from typing import Any
 import pytest
 
 from annotator.hit_types.base import prompt_part
-from annotator.models import Explanation, FollowUp, Item, Study
+from annotator.models import Dataset, Explanation, FollowUp, Instance, Item, Study
+from annotator.services.workspace import workspace_personal
 from evaluation.models import Pipeline, Report
+from evaluation.pipelines.contract import step_kind
+from evaluation.pipelines.material import MaterialStep
 from evaluation.prompts import prompt_file
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
+from evaluation.runs.create import RunPlan
 from tests.evaluation.pipelines.carried import carried_out
+from tests.evaluation.reports.one_truth import check_one_truth, check_sentences
 from tests.evaluation.reports.studies import cells_of, table_of
+from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
-from tests.factories import make_rater, record_judgment
+from tests.factories import make_rater, make_user, record_judgment
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed", "small")]
 FIRST, SECOND = "scripted?quality=0.9", "scripted?quality=0.9&seed=2"
@@ -32,7 +38,9 @@ def study_of(pipeline: Pipeline, step: str) -> Study:
 def content_of(pipeline: Pipeline, **choices: Any) -> Any:
     report = Report.objects.get(pk=pipeline.results["report"]["report"])
     return compute_across(
-        studies=report.studies, choices=Choices(replicates=0, min_overlap=1, **choices), figures=False
+        studies=report.studies,
+        choices=Choices(**{"replicates": 0, "min_overlap": 1} | choices),
+        figures=False,
     ).content
 
 
@@ -103,6 +111,9 @@ def test_two_models_two_methods_and_forced_explanations_reach_study_and_tables(
     assert {row["head"][0] for row in table_of(content, "p1-precision-plausibility-systems")["rows"]} <= FOUR
     notes = " ".join(table_of(content, "p1-table-4")["notes"])
     assert "baseline" in notes
+    content = content_of(pipeline, replicates=50)
+    assert check_one_truth(content) > 20
+    assert check_sentences(content)
 
 
 def cells_of_heads(content: Any, table: str) -> list[tuple[list[str], Any]]:
@@ -123,8 +134,38 @@ def test_preferences_are_reported_on_the_second_models_judgments(
 
 def test_without_a_second_model_its_steps_are_left_out(scripted: ScriptedProcess, tmp_path: Path) -> None:
     pipeline = carried_out("p1-preference", scripted, tmp_path, model=FIRST)
+    heats = {(run.kind, run.parameters.get("temperature")) for run in pipeline.runs.all()}
+    assert {(kind, heat) for kind, heat in heats if kind in ("explain", "outputs")} == {
+        ("explain", 0),
+        ("outputs", 0),
+    }
+    assert ("counterfactuals", 1.0) in heats
     left_out = {name for name, result in pipeline.results.items() if "left_out" in result}
     assert left_out == {
         step["name"] for step in pipeline.recipe.content["steps"] if step["name"].endswith("-second")
     }
     assert Item.objects.filter(study=pipeline.study).values("explanation__system").distinct().count() == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "of_endpoint", "sent"),
+    [
+        ({}, {}, 0),
+        ({"temperature": 0.7}, {}, 0.7),
+        ({"samples": 2}, {}, None),
+        ({}, {"temperature": None}, None),
+        ({}, {"temperature": 0.3}, None),
+    ],
+)
+def test_explanations_have_temperature_0_unless_somebody_chose_one(
+    scripted: ScriptedProcess, options: Any, of_endpoint: Any, sent: float | None
+) -> None:
+    step = step_kind("explain")
+    assert isinstance(step, MaterialStep)
+    boss = make_user("boss")
+    endpoint = make_endpoint(scripted, by=boss, parameters=of_endpoint)
+    dataset = Dataset.objects.create(name="questions", workspace=workspace_personal(user=boss))
+    Instance.objects.create(dataset=dataset, key="q", input="Can owls swim?", gold_label="no")
+    chosen = {"task": "yes_no", "method": "cot", "system": "s"} | options
+    run = step.run_draft(owner=dataset, endpoint=endpoint, plan=RunPlan(), options=chosen)
+    assert run.parameters.get("temperature") == sent

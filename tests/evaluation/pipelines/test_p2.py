@@ -10,7 +10,7 @@ import pytest
 
 from annotator.models import Item
 from evaluation.models import Report
-from evaluation.pipelines.carry_out import step_advance
+from evaluation.pipelines.advance import step_advance
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from tests.evaluation.pipelines.carried import carried_out
@@ -60,7 +60,7 @@ def test_the_sanity_check_has_a_precision_of_one_and_asks_about_parsing_once(
     (section,) = [s for s in content["sections"] if s["id"] == "p2-table-1"]
     assert ("if part of it was" in " ".join(section["notes"])) == (rule == "part")
     heads = {row["head"][1] for row in table_of(content, "p2-table-1")["rows"]}
-    assert heads == {"cot", "post_hoc", "All"}  # the check is in no other table
+    assert heads == {"Chain of thought", "Post-hoc", "All"}  # the check is in no other table
 
 
 def test_what_a_simulator_finds_missing_is_not_in_the_steps_counts(

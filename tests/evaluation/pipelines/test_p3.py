@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from annotator.models import Explanation, FollowUp, Item, Output, Study
-from evaluation.migrations._verdicts import verdicts_fill
 from evaluation.models import Pipeline, Report
 from evaluation.pipelines.advance import pipeline_advance, pipeline_resume, pipeline_step_again
 from evaluation.reports.choices import Choices
@@ -93,28 +90,6 @@ def test_later_steps_use_accepted_questions_and_gold_rationales(
     assert counts["All"][4] == result["accepted"]
     assert {c["label"] for c in table_of(content, "p3-table-6")["columns"]} >= {f"GEN-U ({MODEL})"}
     assert {row["head"][0] for row in table_of(content, "p3-gen-u-1")["rows"]} == TWO
-
-
-def test_an_upgrade_assigns_verdicts_to_each_pipelines_study(
-    scripted: ScriptedProcess, tmp_path: Path
-) -> None:
-    pipeline = carried_out("p3-utility", scripted, tmp_path, model=MODEL)
-    verdicts = study_of(pipeline, "validation").question_verdicts
-    found = dict(verdicts.values_list("follow_up", "accepted"))
-    verdicts.all().delete()
-    with connection.cursor() as cursor:  # as an earlier version stored them
-        cursor.execute("ALTER TABLE annotator_followup ADD COLUMN validated boolean")
-    try:
-        with connection.cursor() as cursor:
-            for pk, accepted in found.items():
-                cursor.execute("UPDATE annotator_followup SET validated = %s WHERE id = %s", [accepted, pk])
-        with connection.schema_editor() as editor:
-            verdicts_fill(apps, editor)
-            verdicts_fill(apps, editor)
-        assert dict(verdicts.values_list("follow_up", "accepted")) == found
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE annotator_followup DROP COLUMN validated")
 
 
 def test_each_pipeline_uses_its_own_validators_verdicts(scripted: ScriptedProcess, tmp_path: Path) -> None:

@@ -12,18 +12,19 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
+from annotator.core.tables.faults import FileRefused
 from annotator.models import AtomicUnit, Dataset, Explanation, FollowUp, Item, Judgment, Output
 from benchmarks.llm.recipes import material_files
-from evaluation.models import Endpoint, Pipeline, Recipe, Run
+from evaluation.models import Endpoint, Pipeline, Recipe, Report, Run
 from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipeline_step_again
 from evaluation.pipelines.create import pipeline_create, recipe_save
-from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_start
-from evaluation.services.dataset import DatasetFaults, dataset_load
+from evaluation.services.dataset import dataset_load
 from tests.evaluation.pipelines.carried import MATERIAL, carried_out, material  # noqa: F401
-from tests.evaluation.run_factories import make_endpoint
+from tests.evaluation.reports.one_truth import check_one_truth, check_sentences
+from tests.evaluation.run_factories import make_endpoint, material_run_create
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.public_data import PublicData
 
@@ -88,6 +89,9 @@ def test_a_recipe_runs_from_its_material_to_its_report(
         items = Item.objects.filter(study__slug=study)
         assert items.exists(), study
         assert Judgment.objects.filter(study__slug=study).count() == items.count()
+    report = Report.objects.latest("pk")
+    assert check_sentences(report.content or {}), "the recipe's report states figures"
+    assert check_one_truth(report.content or {}), "the recipe's report has figures in several places"
     if name.startswith("p2"):
         roles = set(AtomicUnit.objects.values_list("role", flat=True))
         assert roles == ({"both"} if name == "p2-news" else {"input", "output"})
@@ -189,8 +193,6 @@ def test_invalid_choices_are_refused_before_any_request(scripted: ScriptedProces
         ("outputs", {"system": "nobody"}, "nothing to ask"),
         ("outputs", {}, "system: is missing"),
         ("gen_u", {"rationale": "nobody"}, "rationale"),
-        ("simulate", {}, "no prompt"),
-        ("dance", {}, "no step"),
     ]:
         with pytest.raises(ValidationError, match=said):
             material_run_create(kind=kind, dataset=dataset, endpoint=endpoint, options=options)
@@ -232,9 +234,10 @@ def test_every_shipped_recipe_is_valid() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "has no rows"),
+        ("", "is empty"),
+        ("\n", "has no rows"),
         ("{}", "input: is missing"),
-        ('{"question": "a?"}\n{"question": ', ":2: is not JSON"),
+        ('{"question": "a?"}\n{"question": ', ":2: .* is not JSON"),
         ('{"question": "a?", "answer": "perhaps"}', "gold_label: 'perhaps' is neither"),
         ('{"qid": "1", "question": "a?"}\n{"qid": "1", "question": "b?"}', "used twice"),
         ('{"question": "a\\u0000?"}', "NUL"),
@@ -245,7 +248,7 @@ def test_every_shipped_recipe_is_valid() -> None:
 def test_a_faulty_file_is_refused_and_its_lines_are_named(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     path.write_text(text)
-    with pytest.raises(DatasetFaults, match=said):
+    with pytest.raises(FileRefused, match=said):
         dataset_load(name="d", path=path, task="yes_no")
     assert not Dataset.objects.exists()
 

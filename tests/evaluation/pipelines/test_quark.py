@@ -15,16 +15,17 @@ from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipe
 from evaluation.pipelines.create import pipeline_create, recipe_save
 from evaluation.pipelines.options import step_options
 from evaluation.pipelines.recipe import recipe_file
-from evaluation.pipelines.steps.material import in_test_part
 from evaluation.pipelines.sweep import pipelines_sweep
 from evaluation.pipelines.training import rounds_of, tuning_work
 from evaluation.providers.scripted.app import Scripted
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
+from evaluation.selectors.material import in_test_part, part_of
 from evaluation.services.dataset import dataset_load
 from tests.evaluation.pipelines.carried import questions
 from tests.evaluation.providers.tuned import reply, tuned_on
+from tests.evaluation.reports.one_truth import check_one_truth, check_sentences
 from tests.evaluation.reports.studies import table_of
 from tests.evaluation.run_factories import make_endpoint
 from tests.evaluation.scripted_process import ScriptedProcess
@@ -73,7 +74,16 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     keys = set(
         Explanation.objects.filter(system__method="quark round").values_list("instance__key", flat=True)
     )
-    assert not any(in_test_part(key) for key in keys)
+    assert {part_of(key) for key in keys} == {"train"}
+    warm = pipeline.runs.get(options__step="rationales-warm-1")
+    assert warm.calls.first().request["top_p"] == 0.7
+    # The round whose model has the best GEN-U on the validation part, which nothing is trained on, is the trained model.
+    chosen = pipeline.results["best-round"]
+    assert chosen["model"] == tunings[chosen["round"] - 1].model
+    checked = Explanation.objects.filter(system__method="quark validation")
+    assert {part_of(key) for key in checked.values_list("instance__key", flat=True)} == {"validation"}
+    assert chosen["questions"] <= checked.values("instance").distinct().count()
+    assert pipeline.runs.get(options__step="explain-after").model == chosen["model"]
     sampled = pipeline.runs.get(options__step="rationales-2")
     assert sampled.model == tunings[0].model
     request = sampled.calls.first().request["messages"]
@@ -102,8 +112,10 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
         choices=Choices(replicates=100, min_overlap=1, rule=f"single:{simulator.name}"),
         figures=False,
     ).content
+    assert check_one_truth(content)
+    assert check_sentences(content)
     table = table_of(content, "p3-table-7")
-    assert [column["label"] for column in table["columns"]] == [*sorted([before, other]), after]
+    assert [column["label"] for column in table["columns"]] == [before, after, other]
     shown = {row["head"][1]: [cell["value"] for cell in row["cells"]] for row in table["rows"]}
     assert all(value is not None for values in shown.values() for value in values), shown
     for n in range(3):
@@ -199,6 +211,7 @@ def test_a_model_trained_elsewhere_can_be_added_to_table_7(scripted: ScriptedPro
         choices=Choices(replicates=0, min_overlap=1, rule=f"single:{simulator.name}"),
         figures=False,
     ).content
+    assert check_one_truth(content)
     table = table_of(content, "p3-table-7")
     column = [column["label"] for column in table["columns"]].index(name)
     shown = {row["head"][1]: row["cells"][column] for row in table["rows"]}
@@ -237,10 +250,13 @@ def test_rationales_are_sampled_with_schema_replies(scripted: ScriptedProcess, t
     recipe = recipe_file("p3-quark")
     recipe["steps"] = [step for step in recipe["steps"] if step["kind"] not in ("report", "simulate")]
     # One round, and questions that nobody has to validate.
-    later = {f"{name}-{n}" for n in (2, 3) for name in ("rationales", "rationales-warm", "rewards", "tune")}
+    each = ("rationales", "rationales-warm", "rewards", "tune", "explain-validation", "gen-u-validation")
+    later = {f"{name}-{n}" for n in (2, 3) for name in each}
     dropped = later | {"validation", "validated"}
     recipe["steps"] = [step for step in recipe["steps"] if step["name"] not in dropped]
-    text = json.dumps(recipe).replace("{tuned tune-3}", "{tuned tune-1}").replace('"validated"', '"all"')
+    (chosen,) = [step for step in recipe["steps"] if step["kind"] == "choose_round"]
+    del chosen["options"]["rounds"][1:]
+    text = json.dumps(recipe).replace('"validated"', '"all"')
     own = tmp_path / "recipe.json"
     own.write_text(text, encoding="utf-8")
     call_command(
@@ -249,6 +265,9 @@ def test_rationales_are_sampled_with_schema_replies(scripted: ScriptedProcess, t
     )  # fmt: skip
     pipeline = Pipeline.objects.get()
     assert pipeline.state == "done"
+    assert "no rationale of the validation part" in pipeline.results["best-round"]["note"], (
+        "none of six is in it"
+    )
     for run in pipeline.runs.all():
         assert set(run.calls.values_list("state", "error")) == {("done", "")}, run.options["step"]
     asked = pipeline.runs.get(options__step="rationales-1").calls.first().request

@@ -7,12 +7,11 @@ import pytest
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Output, System
 from evaluation.models import Run
-from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.study_rows import study_rows
 from evaluation.runs.create import RunPlan
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_start
-from tests.evaluation.run_factories import make_endpoint
+from tests.evaluation.run_factories import make_endpoint, material_run_create
 from tests.evaluation.scripted_process import ScriptedProcess
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allowed")]

@@ -19,11 +19,13 @@ from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, FineTuning, Pipeline
 from evaluation.pipelines import training, tuning_control
 from evaluation.pipelines.advance import pipeline_cancel, pipeline_resume
+from evaluation.pipelines.budget import tuning_spent
+from evaluation.pipelines.contract import CurrentStep
 from evaluation.pipelines.create import pipeline_create, recipe_save
-from evaluation.pipelines.training import tuning_spent, tuning_work
+from evaluation.pipelines.training import tuning_work
 from evaluation.pipelines.tuning_control import tuning_give_up, tunings_sweep
 from evaluation.providers.base import ProviderError
-from evaluation.providers.fine_tuning import TuningJob
+from evaluation.providers.contract import TuningJob
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -111,6 +113,20 @@ def do(boss: Client, pipeline: Pipeline, action: str, **sent: Any) -> str:
     return boss.post(url, sent, follow=True).content.decode()
 
 
+def test_a_model_is_trained_at_the_endpoint_that_the_step_names(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Endpoint.objects.create(
+        workspace=pipeline.endpoint.workspace, name="tuner", base_url="http://127.0.0.1:8/v1", model="base"
+    )
+    monkeypatch.setattr(training, "examples_of", lambda _: ["an example"])
+    monkeypatch.setattr(training, "chat_lines", lambda _: '{"messages": []}\n')
+    pipeline.overrides = {"tune": {"endpoint": "tuner"}}
+    assert training.tuning_step(CurrentStep(pipeline, RECIPE["steps"][1])) is None
+    tuning = FineTuning.objects.get()
+    assert (tuning.endpoint, tuning.base_model) == (other, "base")
+
+
 def test_the_page_shows_a_running_job_in_full_and_stays_live(boss: Client, pipeline: Pipeline) -> None:
     tuning = job(pipeline, reported_state="validating_files")
     text = shown(boss, pipeline)
@@ -170,7 +186,7 @@ def test_one_job_is_cancelled_and_its_pipeline_can_start_another(
     first = FineTuning.objects.get()
     assert (first.state, first.cost) == ("cancelled", Decimal("0.0027"))
     assert "No fine-tuning job of this pipeline is waiting or running" in do(boss, pipeline, "cancel-job")
-    training.tuning_step(pipeline=pipeline, step="tune", options={}, left=None)
+    training.tuning_step(CurrentStep(pipeline, RECIPE["steps"][1]))
     assert (pipeline.state, pipeline.reason) == (
         "paused",
         "tune: fine-tuning cancelled: Resume the pipeline to start the job again.",

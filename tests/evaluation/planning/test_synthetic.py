@@ -7,7 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evaluation.agreement import krippendorff_alpha, pairwise_kappa
-from evaluation.metrics import followups_of, simulatability, simulatability_from_ratings
+from evaluation.metrics import followups_of, simulatability
+from evaluation.metrics.simulatability import Simulatability, per_explanation, summarise
 from evaluation.planning.sample_size import FIGURES, plan_difference, plan_width
 from evaluation.planning.synthetic import COLUMNS, StudyDesign, draw_study
 
@@ -88,6 +89,12 @@ def test_an_impossible_design_is_refused(change, message):
         StudyDesign(**change)
 
 
+def by_rule(followups, ratings, rule) -> Simulatability:
+    """Simulatability under an aggregation rule, as reports compute it."""
+    tables = followups_of(followups, ratings, rule)
+    return summarise([per_explanation(table) for table in tables], tables, rng=None, replicates=0)
+
+
 def test_from_ratings_majority_single_and_per_rater_by_hand():
     from evaluation.core.ratings_table import Ratings
     from evaluation.metrics import FollowUps
@@ -110,16 +117,16 @@ def test_from_ratings_majority_single_and_per_rater_by_hand():
             ("bob", "u2", "no"),
         ]
     )
-    majority = simulatability_from_ratings(table, ratings, "majority")
+    majority = by_rule(table, ratings, "majority")
     assert majority.precision.value == 1.0  # u1 is yes, which is right; u2 is tied; u3 isn't rated
     assert majority.simulatable.left_out == {"raters tie": 1, "not rated": 1}
-    single = simulatability_from_ratings(table, ratings, "single:ann")
+    single = by_rule(table, ratings, "single:ann")
     assert single.precision.value == 0.5
     assert single.simulatable.left_out == {"not rated": 1}
-    per_rater = simulatability_from_ratings(table, ratings, "per_rater")
+    per_rater = by_rule(table, ratings, "per_rater")
     assert per_rater.precision.value == pytest.approx((0.5 + 1.0 + 0.0) / 3)  # ann, bob, cat
     with pytest.raises(ValueError, match="rule"):
-        simulatability_from_ratings(table, ratings, "average")
+        by_rule(table, ratings, "average")
 
 
 @pytest.mark.parametrize("rule", ["majority", "dawid_skene", "mace", "per_rater"])
@@ -128,7 +135,7 @@ def test_every_rule_gives_a_figure_near_the_truth(rule):
         instances=60, precision=(0.8,), accuracy=0.95, accuracy_sd=0.0, redundancy=5, raters=6
     )
     study = draw_study(design, np.random.default_rng(5))
-    found = simulatability_from_ratings(study.truth, study.ratings, rule)
+    found = by_rule(study.truth, study.ratings, rule)
     assert found.precision.value == pytest.approx(simulatability(study.truth).precision.value, abs=0.08)
 
 
@@ -136,7 +143,7 @@ def test_no_ratings_at_all_are_undefined_under_every_rule():
     study = draw_study(StudyDesign(instances=2, follow_ups=1), np.random.default_rng(0))
     nobody = study.ratings.where(np.zeros(len(study.ratings), bool))
     for rule in ("majority", "per_rater"):
-        assert not simulatability_from_ratings(study.truth, nobody, rule).precision.defined
+        assert not by_rule(study.truth, nobody, rule).precision.defined
 
 
 def test_plan_halving_the_width_takes_four_times_the_instances_and_the_cost():

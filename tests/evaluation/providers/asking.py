@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from evaluation.providers.base import ChatRequest
+from evaluation.providers.client import client_of
+from evaluation.providers.contract import Access
 from evaluation.providers.hosts import HostPolicy
-from evaluation.providers.openai_compatible import OpenAICompatible
-from evaluation.providers.rest import Access
+from evaluation.providers.registry import DEFAULT, PROVIDERS
 from tests.evaluation.scripted_process import ScriptedProcess
 
 Ask = Callable[[Any], Coroutine[Any, Any, Any]]
@@ -28,20 +29,22 @@ def ask(
     *,
     path: str = "/v1",
     timeout: float = 300.0,
-    kind: Any = OpenAICompatible,
+    key: str = "sk-test",
+    api: str = DEFAULT,
     **access: Any,
 ) -> Any:
     """What a client of this provider returns for one request."""
 
     async def main() -> Any:
-        client = kind(
+        client = client_of(
+            PROVIDERS.get(api),
             Access(
                 base_url=provider.root + path,
-                key="sk-test",
+                key=key,
                 policy=HostPolicy.from_entries([provider.host]),
                 timeout=timeout,
                 **access,
-            )
+            ),
         )
         try:
             return await what(client)

@@ -26,5 +26,7 @@ EXPECTED = {
     "empty_body": "invalid_reply",
     "parts": "",
     "thinking": "",
+    "tool_calls": "invalid_reply",
+    "no_content": "invalid_reply",
     "partial": "",
 }

@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from evaluation.providers import transport
+from evaluation.providers.apis.openai import Jobs, OpenAI
 from evaluation.providers.base import ProviderError
-from evaluation.providers.fine_tuning import FineTuner
+from evaluation.providers.client import client_of
+from evaluation.providers.contract import Access, FineTuner
 from evaluation.providers.hosts import HostPolicy
-from evaluation.providers.openai_compatible import OpenAICompatible
-from evaluation.providers.rest import Access
 
 HTML = "<html><body>Please log in to the network</body></html>"
 ASK: dict[str, Callable[[FineTuner], Coroutine[Any, Any, Any]]] = {
@@ -62,13 +61,13 @@ def server() -> Iterator[str]:
 def asked(host: str, name: str) -> Any:
     async def main() -> Any:
         policy = HostPolicy.from_entries([host], only=False)
-        provider = OpenAICompatible(
-            Access(base_url=f"http://{host}/v1", key="k", policy=policy, timeout=60.0, headers={})
+        client = client_of(
+            OpenAI(), Access(base_url=f"http://{host}/v1", key="k", policy=policy, timeout=60.0, headers={})
         )
         try:
-            return await ASK[name](FineTuner(provider))
+            return await ASK[name](Jobs(client))
         finally:
-            await provider.aclose()
+            await client.aclose()
 
     return asyncio.run(main())
 
@@ -110,7 +109,7 @@ def test_a_redirect_is_not_followed(name: str, server: str, monkeypatch: pytest.
 @pytest.mark.parametrize("name", ASK)
 def test_a_reply_without_end_is_cut_off(name: str, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     body = json.dumps({"id": "ftjob-1", "status": "running", "note": "x" * 2_000_000}).encode()
-    monkeypatch.setattr(transport, "MAX_REPLY", 1_000_000)
+    monkeypatch.setattr(OpenAI, "most_bytes", 1_000_000)
     monkeypatch.setattr(Handler, "reply", (200, "application/json", body))
     with pytest.raises(ProviderError) as caught:
         asked(server, name)

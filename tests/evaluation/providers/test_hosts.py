@@ -64,4 +64,4 @@ def test_special_addresses_are_refused(address: str) -> None:
     ],
 )
 def test_public_addresses_beside_the_ranges_are_accepted(address: str) -> None:
-    check_address(address)
+    assert check_address(address) is None, "raises HostRefused for others"

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from evaluation.providers.anthropic import Anthropic, messages_body
+from evaluation.providers.apis.anthropic import Anthropic
+from evaluation.providers.apis.gemini import Gemini
 from evaluation.providers.base import ChatImage, ChatRequest, ProviderError
-from evaluation.providers.gemini import Gemini, content_body
 from evaluation.providers.images import chat_body
-from evaluation.providers.openai_compatible import OpenAICompatible
 from tests.evaluation.providers.asking import ask
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.pictures import picture
@@ -24,9 +23,9 @@ IMAGES = {
 FIRST, SECOND = (f"[[image sha256:{digest}]]" for digest in IMAGES)
 OTHER = f"[[image sha256:{'0' * 64}]]"
 APIS: dict[str, dict[str, Any]] = {
-    "openai": {"kind": OpenAICompatible, "path": "/v1"},
-    "anthropic": {"kind": Anthropic, "path": "/anthropic/v1"},
-    "gemini": {"kind": Gemini, "path": "/gemini/v1beta"},
+    "openai": {"api": "openai", "path": "/v1"},
+    "anthropic": {"api": "anthropic", "path": "/anthropic/v1"},
+    "gemini": {"api": "gemini", "path": "/gemini/v1beta"},
 }
 
 
@@ -41,9 +40,9 @@ def test_images_are_where_the_text_names_them() -> None:
     assert [part["type"] for part in message["content"]] == ["text", "image_url", "text", "image_url", "text"]
     assert message["content"][1]["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
     assert message["content"][4]["text"] == OTHER, "an image that isn't the item's is not sent"
-    [message] = messages_body(asked)["messages"]
+    [message] = Anthropic().chat_body(asked)["messages"]
     assert message["content"][3]["source"]["media_type"] == "image/jpeg"
-    [content] = content_body(asked)["contents"]
+    [content] = Gemini().chat_body(asked)["contents"]
     assert content["parts"][1]["inlineData"]["mimeType"] == "image/png"
     assert asked.body()["messages"] == list(asked.messages), "what is stored has markers only"
 
@@ -53,8 +52,8 @@ def test_an_image_in_the_instructions_comes_with_the_users_message() -> None:
     system, user = chat_body(asked)["messages"]
     assert system["content"] == "Look at [An image: see the next message of the user]."
     assert [part["type"] for part in user["content"]] == ["image_url", "text"]
-    assert messages_body(asked)["system"] == system["content"]
-    assert len(content_body(asked)["systemInstruction"]["parts"]) == 1
+    assert Anthropic().chat_body(asked)["system"] == system["content"]
+    assert len(Gemini().chat_body(asked)["systemInstruction"]["parts"]) == 1
 
 
 @pytest.mark.parametrize("api", APIS)

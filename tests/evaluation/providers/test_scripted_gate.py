@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from evaluation.providers.scripted.gate import Gate
+from tests.evaluation.scripted.gate import Gate
 
 
 async def _ticks() -> None:

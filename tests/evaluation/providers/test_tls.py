@@ -16,12 +16,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from evaluation.providers.apis.openai import OpenAI
 from evaluation.providers.base import ChatRequest, ProviderError
+from evaluation.providers.client import client_of
+from evaluation.providers.contract import Access
 from evaluation.providers.hosts import (
     HostPolicy,
 )
-from evaluation.providers.openai_compatible import OpenAICompatible
-from evaluation.providers.rest import Access
 from evaluation.providers.scripted.app import Scripted
 from evaluation.providers.scripted.http import Connection
 from tests.evaluation.providers.asking import in_thread
@@ -72,14 +73,15 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
 
 def tls_chat(port: int, certificates: str = "") -> Any:
     async def main() -> Any:
-        client = OpenAICompatible(
+        client = client_of(
+            OpenAI(),
             Access(
                 base_url=f"https://localhost:{port}/v1",
                 key="sk",
                 policy=HostPolicy.from_entries([f"localhost:{port}"]),
                 timeout=300,
                 certificates=certificates,
-            )
+            ),
         )
         try:
             request = ChatRequest("scripted", ({"role": "user", "content": "Can owls swim?"},))
@@ -110,13 +112,14 @@ def test_an_untrusted_certificate_is_refused(tls: tuple[int, str]) -> None:
 
 def test_plain_http_on_a_tls_address_is_explained(scripted: ScriptedProcess) -> None:
     async def main() -> None:
-        client = OpenAICompatible(
+        client = client_of(
+            OpenAI(),
             Access(
                 base_url=f"https://{scripted.host}/v1",
                 key="",
                 policy=HostPolicy.from_entries([scripted.host]),
                 timeout=300,
-            )
+            ),
         )
         try:
             await client.chat(ChatRequest("scripted", ({"role": "user", "content": "x"},)))

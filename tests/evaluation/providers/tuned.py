@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +19,7 @@ def tuned_on(provider: Scripted, examples: Sequence[Chat], *, base: str) -> str:
     provider.tuning.files["file-1"] = "\n".join(lines).encode()
     body = json.dumps({"model": base, "training_file": "file-1", "suffix": "test"}).encode()
     asked = Request("POST", "/v1/fine_tuning/jobs", "", {}, body)
-    made = json.loads(asyncio.run(provider.tuning.handle(asked)).body)
+    made = json.loads(provider.tuning.handle(asked).body)
     assert made["status"] == "succeeded", made
     return str(made["fine_tuned_model"])
 

@@ -5,19 +5,40 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 from evaluation.models import Report
 from evaluation.releases.about import About, Built
+from evaluation.releases.archive import ATTRIBUTES, CONTENTS, EPOCH, MANIFEST
 from evaluation.releases.build import release_build
+from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
 
 KEY = "a key of this release"
+PRIVATE = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 
-def built(report: Report, *, key: str = KEY, **about: Any) -> tuple[Built, io.BytesIO]:
+class Approved(dict[tuple[str, str], bool]):
+    """Every text is approved."""
+
+    def get(self, key: Any, default: Any = None) -> bool:
+        return True
+
+
+def built(
+    report: Report, *, key: str = KEY, free_text: bool = True, **about: Any
+) -> tuple[Built, io.BytesIO]:
     file = io.BytesIO()
     found = release_build(
-        studies=report.studies, content=report.content or {}, key=key, about=About(**about), file=file
+        studies=report.studies,
+        content=report.content or {},
+        key=key,
+        private=PRIVATE,
+        about=About(**about),
+        file=file,
+        free_text=free_text,
+        decisions=Approved(),
     )
     return found, file
 
@@ -25,8 +46,55 @@ def built(report: Report, *, key: str = KEY, **about: Any) -> tuple[Built, io.By
 def everything(file: io.BytesIO) -> str:
     """All that is in an archive, as text."""
     archive = zipfile.ZipFile(file)
-    return "\n".join(archive.read(name).decode() for name in archive.namelist())
+    return "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
 
 
 def rows_of(file: io.BytesIO, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in zipfile.ZipFile(file).read(f"tables/{name}.jsonl").splitlines()]
+
+
+def files_of(file: io.BytesIO) -> dict[str, bytes]:
+    archive = zipfile.ZipFile(file)
+    return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(files: dict[str, bytes], *, method: int = zipfile.ZIP_DEFLATED) -> io.BytesIO:
+    """An archive of these files that looks like a release's."""
+    new = io.BytesIO()
+    with zipfile.ZipFile(new, "w") as out:
+        for name, body in files.items():
+            info = zipfile.ZipInfo(name, EPOCH)
+            info.compress_type, info.external_attr = method, ATTRIBUTES
+            with out.open(info, "w", force_zip64=True) as part:
+                part.write(body)
+    new.seek(0)
+    return new
+
+
+def rebuilt(
+    file: io.BytesIO,
+    change: Callable[[dict[str, bytes]], None],
+    *,
+    manifest: bool = False,
+    sums: bool = False,
+    private: str = "",
+) -> io.BytesIO:
+    """A release with some of its files changed; ``manifest`` and ``sums`` are made to fit, ``private`` signs it again."""
+    files = files_of(file)
+    change(files)
+    if manifest:
+        found = json.loads(files[MANIFEST])
+        found["files"] = {
+            name: {"sha256": sha256(files[name]).hexdigest(), "bytes": len(files[name])}
+            for name in CONTENTS
+            if name in files
+        }
+        files[MANIFEST] = (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
+    if private:
+        files[PUBLIC] = public_pem(private)
+    if sums or private:
+        listed = (*CONTENTS, MANIFEST, PUBLIC)
+        files[SUMS] = sums_of({name: sha256(files[name]).hexdigest() for name in listed})
+    if private:
+        files[SIGNATURE] = signature_of(files[SUMS], private)
+    return packed(files)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Callable
 
 import pytest
@@ -12,25 +11,14 @@ from django.db import connection
 
 from annotator.models import Item, Judgment, Study
 from annotator.selectors.snapshot import snapshot_content
-from evaluation.releases.archive import ArchiveError, release_open
+from evaluation.releases.archive import ArchiveError
+from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.releases.scratch import scratch
-from tests.evaluation.releases.releases import built
+from tests.evaluation.releases.releases import built, rebuilt
 from tests.evaluation.reports.studies import paid_study, small_study, stored
 
 pytestmark = pytest.mark.django_db
-
-
-def with_files(file: io.BytesIO, change: Callable[[dict[str, bytes]], None]) -> io.BytesIO:
-    """The archive with some of its files changed."""
-    old = zipfile.ZipFile(file)
-    files = {name: old.read(name) for name in old.namelist()}
-    change(files)
-    new = io.BytesIO()
-    with zipfile.ZipFile(new, "w") as out:
-        for name, body in files.items():
-            out.writestr(name, body)
-    return new
 
 
 def released() -> io.BytesIO:
@@ -69,14 +57,14 @@ def unknown_choice(files: dict[str, bytes]) -> None:
         (changed_answer, "tables/judgment.jsonl was changed or damaged"),
         (longer, "tables/item.jsonl is larger than the manifest says"),
         (gone, "tables/rater.jsonl is missing from the release"),
-        (later_format, "the release has format 99; this version of Foretell reads format 1"),
+        (later_format, "the release has format 99; this version of Foretell reads format 2"),
         (no_manifest, "this is not a release"),
         (unknown_choice, "the release can't be computed: rule"),
     ],
 )
 def test_a_damaged_release_is_refused(change: Callable[[dict[str, bytes]], None], words: str) -> None:
     with pytest.raises(ArchiveError, match=words):
-        release_reproduce(release_open(with_files(released(), change)))
+        release_reproduce(release_open(rebuilt(released(), change)))
 
 
 def test_what_is_not_an_archive_is_refused() -> None:

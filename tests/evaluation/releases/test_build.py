@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import zipfile
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from annotator.models import Item, Judgment, Message, Participation, Rater, Study
+from annotator.models import FollowUp, Item, Judgment, Message, Participation, Rater, Study
 from annotator.services.exclusion import exclusion_make
 from annotator.services.message import message_send
 from evaluation.models import Report
-from evaluation.releases.archive import release_open
 from evaluation.releases.build import ReleaseError
+from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.services.report import report_compute
-from tests.evaluation.releases.releases import built, everything, rows_of
+from tests.evaluation.releases.releases import PRIVATE, built, everything, rebuilt, rows_of
 from tests.evaluation.reports import paper_studies
 from tests.evaluation.reports.studies import paid_study, small_study, stored
-from tests.factories import make_participation, make_rater, make_study, make_user
+from tests.factories import (
+    make_item,
+    make_judgment,
+    make_participation,
+    make_rater,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -64,18 +73,63 @@ def test_a_report_across_studies_is_reproduced() -> None:
     assert len(rows_of(file, "study")) == 2
 
 
+def with_lines(
+    file: io.BytesIO, table: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> io.BytesIO:
+    """The release with the rows of a table changed, and everything else made to fit."""
+
+    def changed(files: dict[str, bytes]) -> None:
+        name = f"tables/{table}.jsonl"
+        lines = [json.dumps(change(json.loads(line))) for line in files[name].splitlines()]
+        files[name] = "".join(f"{line}\n" for line in lines).encode()
+
+    return rebuilt(file, changed, manifest=True, private=PRIVATE)
+
+
 def test_a_changed_answer_is_found() -> None:
     """The comparison can fail: one answer is changed, and the manifest with it."""
     _, file = built(stored(small_study()))
-    release = release_open(file)
-    rows = release.rows()
-    changed = [*rows["judgment"]]
-    changed[0]["response"] = {"helpful": "yes", "answer": "no"}
-    release.rows = lambda: release_open(file).rows() | {"judgment": iter(changed)}  # type: ignore[method-assign]
-    again = release_reproduce(release)
+
+    def other(row: dict[str, Any]) -> dict[str, Any]:
+        return row | {"response": {"helpful": "yes", "answer": "no"}} if row["id"] == 1 else row
+
+    again = release_reproduce(release_open(with_lines(file, "judgment", other)))
     assert not again.exact
     assert again.differing > 3
     assert f"{again.differing:,} of" in again.sentences[0]
+    assert len(again.sentences) == again.differing + 1, "each of them is named"
+    assert again.sentences[1].startswith("P1 Table 4, "), "the headline comes first"
+
+
+def test_the_card_states_every_filter_of_a_table() -> None:
+    study = small_study()
+    for number in range(3):
+        item = make_item(study, key=f"base{number}", instance="x", system="robot-a")
+        FollowUp.objects.filter(pk=item.follow_up_id).update(kind="baseline")
+        make_judgment(item, make_rater("ann"), "yes")
+    report = stored(study, only="")
+    _, file = built(report)
+    card = zipfile.ZipFile(file).read("README.md").decode()
+    filters = card.partition("## What the tables count")[2].partition("## Files")[0]
+    assert "Left out: 3 follow-ups written without the explanation (baseline)." in filters
+    notes = [
+        note
+        for section in (report.content or {})["sections"]
+        for block in section["blocks"]
+        if block["kind"] == "table"
+        for note in block["notes"]
+    ]
+    assert notes
+    assert all(note in filters for note in notes)
+    assert "Minimum shared units per pair: 1" in filters
+
+
+def test_an_archive_older_than_a_setting_is_reproduced_with_its_default() -> None:
+    _, file = built(stored(small_study()))
+    older = with_lines(file, "study", lambda row: {n: v for n, v in row.items() if n != "undo_seconds"})
+    found = release_reproduce(release_open(older))
+    assert found.exact
+    assert found.problems == []
 
 
 def private_study() -> Study:

@@ -6,7 +6,6 @@ import io
 import json
 import zipfile
 from datetime import timedelta
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotator.models import AuditEntry, Participation
+from annotator.models import AuditEntry, Participation, Study
 from annotator.services.study import study_launch
-from evaluation.models import Release, Report
-from evaluation.releases.archive import release_open
+from evaluation.models import Release, Report, SigningKey
+from evaluation.releases.reading import release_open
+from evaluation.releases.reproduce import release_reproduce
 from evaluation.services import release as service
 from evaluation.services.release import release_compute, release_create, releases_sweep
+from tests.evaluation.releases.releases import rebuilt
 from tests.evaluation.reports.studies import client_of, small_study, stored
-from tests.factories import make_participation
+from tests.factories import make_participation, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +58,7 @@ def test_a_release_is_requested_built_and_downloaded() -> None:
     done = client.get(f"/releases/{release.pk}/")
     assert "Owls &amp; more" in done.text
     assert "of the report are the same when they are computed from the released data" in done.text
+    assert SigningKey.objects.get().public in done.text
     archive = client.get(f"/releases/{release.pk}/download/")
     body = b"".join(archive.streaming_content)
     assert (
@@ -145,20 +147,40 @@ def test_commands_release_and_reproduce(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_value_that_cannot_be_reproduced_is_an_error(tmp_path: Path) -> None:
     report, file = stored(small_study()), tmp_path / "owls.zip"
     call_command("release", str(report.pk), "--output", str(file))
-    old = zipfile.ZipFile(file)
-    files = {name: old.read(name) for name in old.namelist()}
-    files["tables/judgment.jsonl"] = files["tables/judgment.jsonl"].replace(
-        b'"answer":"yes"', b'"answer":"no"'
-    )
-    manifest = json.loads(files["manifest.json"])
-    known = manifest["files"]["tables/judgment.jsonl"]
-    known["sha256"] = sha256(files["tables/judgment.jsonl"]).hexdigest()
-    files["manifest.json"] = json.dumps(manifest).encode()
-    with zipfile.ZipFile(file, "w") as out:
-        for name, body in files.items():
-            out.writestr(name, body)
+
+    def changed(files: dict[str, bytes]) -> None:
+        name = "tables/judgment.jsonl"
+        files[name] = files[name].replace(b'"answer":"yes"', b'"answer":"no"')
+
+    forged = rebuilt(io.BytesIO(file.read_bytes()), changed, manifest=True)
+    file.write_bytes(forged.getvalue())
     with pytest.raises(CommandError, match=r"could not be reproduced\.\n.*became"):
         call_command("reproduce", str(file))
+
+
+def test_a_labs_releases_are_signed_with_its_own_key(settings: Any) -> None:
+    first, second, other = made(stored(small_study())), made(stored(small_study())), make_study()
+    Study.objects.filter(pk=second.report.study_id).update(workspace=other.workspace)
+    keys = []
+    for release in (first, made(first.report), made(Report.objects.get(pk=second.report_id))):
+        with default_storage.open(release.file) as file:
+            archive = io.BytesIO(file.read())
+        keys.append(zipfile.ZipFile(archive).read("signing-key.pem"))
+        key = client_of(release.report.study).get(f"/api/v1/releases/{release.pk}/").json()["signing_key"]
+        assert release_reproduce(release_open(archive), key=key).problems == []
+    assert keys[0] == keys[1]
+    old = settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "a new secret key of the server", [old]
+    with pytest.raises(CommandError, match="Run rotate_keys"):
+        call_command("rotate_keys", "--check")
+    call_command("rotate_keys")
+    settings.SECRET_KEY_FALLBACKS = []
+    assert made(first.report).state == "done", "it is signed with the same key"
+    settings.SECRET_KEY = "another one"
+    lost = release_create(report=first.report, send=False)
+    release_compute(release_pk=lost.pk)
+    lost.refresh_from_db()
+    assert "SECRET_KEY_FALLBACKS" in lost.error
 
 
 def test_a_release_that_fails_says_why_and_leaves_no_file() -> None:
@@ -182,7 +204,7 @@ def test_a_job_called_twice_builds_once() -> None:
 
 
 def test_the_sweeper_finishes_lost_jobs_and_deletes_files_without_a_release(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, queued: list[tuple[str, dict[str, object]]]
 ) -> None:
     done = made(stored(small_study()))
     lost = release_create(report=done.report, send=False)
@@ -193,10 +215,10 @@ def test_the_sweeper_finishes_lost_jobs_and_deletes_files_without_a_release(
     )
     release_create(report=done.report, send=False)  # only just requested
     orphan = default_storage.save("releases/orphan.zip", ContentFile(b"x"))
-    sent: list[int] = []
-    monkeypatch.setattr(service, "_send", sent.append)
+    queued.clear()
     assert releases_sweep() == 2
-    assert sorted(sent) == [lost.pk, killed.pk]
+    assert [name for name, _ in queued] == ["evaluation.release_build"] * 2
+    assert {arguments["release_pk"] for _, arguments in queued} == {lost.pk, killed.pk}
     assert default_storage.exists(orphan), "it may be a release that is being stored"
     monkeypatch.setattr(service, "ORPHANED_AFTER", timedelta(seconds=-60))
     releases_sweep()

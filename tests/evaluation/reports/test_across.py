@@ -59,8 +59,8 @@ def test_tables_with_the_same_id_have_one_row_per_dataset():
     content = across(one, two)
     cells = cells_of(content, "p1-table-4")
     # the same judgments in both: each dataset's row has the values of a report on the study alone
-    assert cells[f"{one.slug} People", "robot-b"]["value"] == 1.0
-    assert cells[f"{two.slug} People", "robot-b"]["value"] == 1.0
+    assert cells[f"{one.title} People", "robot-b"]["value"] == 1.0
+    assert cells[f"{two.title} People", "robot-b"]["value"] == 1.0
     agreement = cells_of(content, "agreement-simulation")
     for title in ("One", "Two"):
         found = agreement[f"{title} Cohen’s κ, people with each other", "All labels Value"]
@@ -100,11 +100,11 @@ def test_two_tasks_are_shown_side_by_side_as_in_p2():
     medical = atomic({"input_1": "no", "output_1": "yes"}, "Medical")
     content = across(news, medical)
     cells = cells_of(content, "p2-table-5")
-    assert cells["1.00", f"{news.slug} Follow-ups"]["value"] == 1
-    assert cells["1.00", f"{medical.slug} Follow-ups"]["value"] == 0
-    assert cells["0-.19", f"{medical.slug} Follow-ups"]["value"] == 1
+    assert cells["1.00", f"{news.title} Follow-ups"]["value"] == 1
+    assert cells["1.00", f"{medical.title} Follow-ups"]["value"] == 0
+    assert cells["0-.19", f"{medical.title} Follow-ups"]["value"] == 1
     columns = [column["group"] for column in table_of(content, "p2-table-2")["columns"]]
-    assert columns == [news.slug, news.slug, medical.slug, medical.slug]
+    assert columns == [news.title, news.title, medical.title, medical.title]
 
 
 def test_properties_of_several_studies_are_one_table():

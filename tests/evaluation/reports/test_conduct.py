@@ -35,7 +35,7 @@ def test_people_time_consent_and_cost_by_hand():
     how = cells_of(content, "conduct-protocol")
     assert how["Consent", "In this study"]["text"].startswith("1 given, 0 withdrawn; text c0ffee")
     assert how["Instructions", "In this study"]["text"].startswith("version 1 (")
-    assert how["Joined, finished, left", "In this study"]["text"] == "2, 0, 0"
+    assert how["Joined, finished, left", "In this study"]["text"] == "2, 1, 0"
 
 
 def test_rehearsal_raters_leave_a_live_studys_figures_as_they_are():

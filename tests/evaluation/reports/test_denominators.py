@@ -71,7 +71,7 @@ def test_a_report_on_simulators_alone_says_so():
     assert dict(content["facts"])["Counted"] == "simulators"
     sections = {section["id"]: section for section in content["sections"]}
     assert sections["p1-table-4"]["prose"][0].startswith(
-        "On all systems together, gpt-4’s simulation precision is 75.0 %"
+        "On all systems and instances together, gpt-4’s simulation precision is 75.0 %"
     )
     assert [row["head"][-1] for row in table_of(content, "p1-table-4")["rows"]] == ["gpt-4"]
     cells = cells_of(content, "p1-table-6")
@@ -96,7 +96,7 @@ def test_agreement_in_a_study_of_simulators_alone_is_theirs():
     content = computed(study).content
     sections = {section["id"]: section for section in content["sections"]}
     assert sections["agreement"]["prose"][0].startswith(
-        "On “Simulated answer”, among simulators, Cohen’s κ is 0.833"
+        "On “Simulated answer”, among simulators, mean Cohen’s κ is 0.833"
     )
     cells = {
         row: cell
@@ -134,7 +134,7 @@ def test_explanations_are_counted_once_however_many_raters_judge_them():
     assert cells["People robot-a", "Explanations"]["value"] == 2
     assert cells["People robot-a", "Follow-ups"]["value"] == 4
     section = next(s for s in content["sections"] if s["id"] == "p1-table-4")
-    assert "over 4 explanations" in section["prose"][0]
+    assert "each measured alone, of 4 explanations." in section["prose"][0]
     assert "means over 2 raters, each measured alone" in section["prose"][0]
 
 

@@ -107,10 +107,10 @@ def test_p1_tables_1_to_6():
             # people agree throughout; gpt with each: Po 10/12, Pe (6*8 + 6*4)/144 = 1/2, kappa 2/3
             ("p1-table-3", "P1 Table 3", "All labels", "H–H", 1.0),
             ("p1-table-3", "P1 Table 3", "All labels", "H–gpt", 2 / 3),
-            ("p1-table-4", "P1 Table 4", "People", "m post-hoc", 0.75),
-            ("p1-table-4", "P1 Table 4", "People", "m chain of thought", 0.25),
+            ("p1-table-4", "P1 Table 4", "People", "m Post-hoc", 0.75),
+            ("p1-table-4", "P1 Table 4", "People", "m Chain of thought", 0.25),
             # gpt: normal x 1 of 2, y 2 of 2; the other as people. Forced explanations are in Table 2 alone.
-            ("p1-table-4", "P1 Table 4", "gpt", "m post-hoc", 0.75),
+            ("p1-table-4", "P1 Table 4", "gpt", "m Post-hoc", 0.75),
             # x: generality is 2/3 in both systems, left out; y: (1, 1/3) against precision (1/2, 0)
             ("p1-table-5", "P1 Table 5", "Pearson", "Jaccard", 1.0),
             ("p1-table-6", "P1 Table 6", "normal", "Task accuracy", 1.0),
@@ -142,16 +142,16 @@ def test_p2_tables_1_to_6():
     in_every_form(
         [
             # simulatable: c1 and c3 of four; their precision 1/2 and 1; their texts share no word
-            ("p2-table-1", "P2 Table 1", "cot", "Precision", 0.75),
-            ("p2-table-1", "P2 Table 1", "cot", "Simulatable", 0.5),
-            ("p2-table-1", "P2 Table 1", "cot", "Generality", 1.0),
+            ("p2-table-1", "P2 Table 1", "Chain of thought", "Precision", 0.75),
+            ("p2-table-1", "P2 Table 1", "Chain of thought", "Simulatable", 0.5),
+            ("p2-table-1", "P2 Table 1", "Chain of thought", "Generality", 1.0),
             ("p2-table-2", "P2 Table 2", "ann", "bob", ann_bob),
             ("p2-table-2", "P2 Table 2", "ann", "gpt", ann_gpt),
             ("p2-table-2", "P2 Table 2", "bob", "gpt", bob_gpt),
             ("p2-table-2", "P2 Table 2", "bob", "n", 14),
-            ("p2-table-3", "P2 Table 3", "m", "cot # Expl", 1),
-            ("p2-table-3", "P2 Table 3", "m", "cot # Samples", 2),
-            ("p2-table-3", "P2 Table 3", "m", "cot Precision", 0.75),
+            ("p2-table-3", "P2 Table 3", "m", "Chain of thought # Expl", 1),
+            ("p2-table-3", "P2 Table 3", "m", "Chain of thought # Samples", 2),
+            ("p2-table-3", "P2 Table 3", "m", "Chain of thought Precision", 0.75),
             # two explanations; the second lacks a unit and has a wrong one
             ("p2-table-4", "P2 Table 4", "Accuracy", "n = 2", 0.5),
             ("p2-table-4", "P2 Table 4", "Missing and incorrect extraction", "n = 2", 1),
@@ -171,7 +171,9 @@ def test_p2_table_3_by_the_simulator_and_means_of_table_2():
     content = computed(p2_study()).content
     cells = cells_of(content, "p2-table-3")
     row = next(row for row, _ in cells if row.startswith("Annotated by gpt"))
-    assert cells[row, "cot Precision"]["value"] == 1.0  # c1 and c3 hold all that the explanation promises
+    assert (
+        cells[row, "Chain of thought Precision"]["value"] == 1.0
+    )  # c1 and c3 hold all that the explanation promises
     means = cells_of(content, "p2-table-2-means")
     with_gpt = next(cell for (row, c), cell in means.items() if "gpt" in row and c.endswith("Unweighted"))
     assert with_gpt["value"] == pytest.approx((60 / 74 + 54 / 82) / 2)
@@ -254,7 +256,7 @@ def test_p3_table_20_and_figure_4():
     figure = next(
         b for s in (report.content or {})["sections"] for b in s["blocks"] if b["id"] == "p3-figure-4"
     )
-    assert [p["value"] for p in figure["data"]["points"]] == [1.0, 0.5, -1.0]
+    assert [p["value"] for p in figure["data"]["points"]] == [0.5, 1.0, -1.0]
     assert {f.name for f in report.files.all()} >= {
         f"p3-figure-4.{end}" for end in ("light.svg", "dark.svg", "png")
     }

@@ -281,7 +281,7 @@ def test_soft_labels_and_entropy_of_each_unit() -> None:
     assert cells["1", "Mean"]["value"] == 1.5
     assert cells["2", "Entropy, bits"]["value"] == 0.0
     prose = next(section for section in content["sections"] if section["id"] == "distributions")["prose"]
-    assert "entropy of 0.667 bits on average (3 units" in prose[0]
+    assert "entropy of 0.667 (n = 3 units" in prose[0]
 
 
 def test_an_unknown_attribute_is_refused_with_a_list_of_the_known_ones(study: Study) -> None:
@@ -332,7 +332,7 @@ def test_raters_without_names_have_no_statistics_of_pairs_or_of_single_raters() 
     judgments_import(study=study, file=io.BytesIO(text.encode()), name="c.csv", columns=columns)
     content = computed(study, by="kind", replicates=100).content
     cells = cells_of(content, "agreement-label")
-    for head in ("Cohen’s κ, imported raters with each other", "– weighted by shared units"):
+    for head in ("Cohen’s κ without weights, imported raters with each other", "– weighted by shared units"):
         assert cells[head, "All labels Value"]["value"] is None
         assert "raters have no names" in cells[head, "All labels Value"]["reason"]
     assert cells["Krippendorff’s α, imported raters", "All labels Value"]["value"] is not None

@@ -152,7 +152,7 @@ def test_a_code_that_is_not_a_level_becomes_a_variable_of_its_own(public_data: P
     expected = krippendorff.alpha(reliability_data=matrix, level_of_measurement="ordinal")
     found = cells["Krippendorff’s α, imported raters", "All labels Value"]
     assert found["value"] == pytest.approx(expected, abs=1e-12)
-    weighted = cells["– with quadratic weights", "All labels Value"]
+    weighted = cells["Cohen’s κ with quadratic weights, imported raters with each other", "All labels Value"]
     assert (weighted["value"], weighted["reason"]) == (None, NO_NAMES)
     assert cells["Gwet’s AC2, quadratic weights, imported raters", "All labels Value"]["value"] is not None
     assert any(

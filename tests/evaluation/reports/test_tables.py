@@ -90,7 +90,7 @@ def test_p2_tables_by_hand():
     assert cells[row, "Simulatable"]["value"] == 0.5
     assert cells[row, "Precision"]["value"] == 0.5
     assert cells[row, "Generality"]["value"] is None
-    dataset = study.slug
+    dataset = study.title
     assert cells_of(content, "p2-table-5")["1.00", f"{dataset} Follow-ups"]["value"] == 1
     assert cells_of(content, "p2-table-5")[".40-.59", f"{dataset} Follow-ups"]["value"] == 1
     assert cells_of(content, "p2-table-4")["Accuracy", f"{dataset} n = 1"]["value"] == 1.0
@@ -118,7 +118,11 @@ def test_task_accuracy_is_shown_beside_precision():
         type(item.instance).objects.filter(pk=item.instance_id).update(
             gold_label="yes" if item.instance.key == "x" else "no"
         )
-    cells = cells_of(computed(study).content, "p1-table-6")
+    cells = cells_of(
+        computed(study).content, "p1-table-6"
+    )  # only x has a precision in both systems, as in Table 4
+    assert {cell["value"] for (_, label), cell in cells.items() if label == "Task accuracy"} == {1.0}
+    cells = cells_of(computed(study, restriction="all").content, "p1-table-6")
     row = next(row for row, _ in cells if row.endswith("robot-a"))
     assert cells[row, "Task accuracy"]["value"] == 0.5  # the factory's systems always answer yes
     assert cells[row, "Simulation precision"]["value"] == 0.5

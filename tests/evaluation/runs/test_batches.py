@@ -10,7 +10,7 @@ from annotator.models import Judgment
 from evaluation.models import Batch, Endpoint
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.images import chat_body
-from evaluation.providers.openai_compatible import OpenAICompatible
+from evaluation.providers.openai_client import OpenAIClient
 from evaluation.runs.batch import batch_work
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_resume
@@ -69,11 +69,11 @@ def test_an_outage_pauses_a_run_in_batches_and_success_ends_it(
     run = make_run(endpoint, make_material(3), mode="batch")
     settings.LLM_ALLOWED_HOSTS = [*settings.LLM_ALLOWED_HOSTS, "127.0.0.1:9"]
     Endpoint.objects.update(base_url="http://127.0.0.1:9/v1")
-    assert batch_work(run_pk=run.pk).why == "time"
+    assert batch_work(run_pk=run.pk).ended == "time"
     run.refresh_from_db()
     assert run.state == "running", "a short failure is waited for"
     settings.RUN_OUTAGE_SECONDS = 0
-    assert batch_work(run_pk=run.pk).why == "paused"
+    assert batch_work(run_pk=run.pk).ended == "paused"
     run.refresh_from_db()
     assert (run.state, states(run)) == ("paused", {"pending": 3})
     assert "has succeeded since" in run.reason
@@ -108,16 +108,15 @@ def test_a_strange_line_of_a_batch_is_the_outcome_of_its_call_only(
     scripted: ScriptedProcess, monkeypatch: pytest.MonkeyPatch, line: str, state: str
 ) -> None:
     run = make_run(make_endpoint(scripted), make_material(3), mode="batch", max_attempts=1)
-    assert batch_work(run_pk=run.pk).why == "time"
+    assert batch_work(run_pk=run.pk).ended == "time"
     one = run.calls.order_by("pk")[1]
-    read = OpenAICompatible.batch_read
+    download = OpenAIClient.download
 
-    async def with_a_strange_line(self: OpenAICompatible, batch_id: str) -> tuple[str, bytes]:
-        status, lines = await read(self, batch_id)
-        return status, line.replace("ID", str(one.pk)).encode() + b"\n" + lines
+    async def with_a_strange_line(self: OpenAIClient, path: str) -> bytes:
+        return line.replace("ID", str(one.pk)).encode() + b"\n" + await download(self, path)
 
-    monkeypatch.setattr(OpenAICompatible, "batch_read", with_a_strange_line)
-    wait_for(lambda: batch_work(run_pk=run.pk).why == "idle")
+    monkeypatch.setattr(OpenAIClient, "download", with_a_strange_line)
+    wait_for(lambda: batch_work(run_pk=run.pk).ended == "idle")
     assert states(run) == ({"done": 3} if state == "done" else {"done": 2, "failed": 1})
     one.refresh_from_db()
     assert (one.state, one.attempts) == (state, 1)
@@ -133,8 +132,8 @@ def test_an_error_in_the_work_on_a_batch_pauses_the_run_and_shows_it(
     def broken(*args: Any) -> None:
         raise AttributeError("no such part")
 
-    monkeypatch.setattr("evaluation.runs.batch.chat_body", broken)
-    assert batch_work(run_pk=run.pk).why == "paused"
+    monkeypatch.setattr("evaluation.providers.apis.openai.chat_body", broken)
+    assert batch_work(run_pk=run.pk).ended == "paused"
     run.refresh_from_db()
     assert (run.state, run.reason) == ("paused", "The worker failed: AttributeError: no such part")
     assert (states(run), run.reserved_cost, run.lost_cost) == ({"pending": 2}, 0, 0)
@@ -153,7 +152,7 @@ def test_a_request_that_cannot_be_made_is_the_outcome_of_its_call_only(
             raise ProviderError("bad_request", "The image owl.png is missing on the server.")
         return chat_body(request)
 
-    monkeypatch.setattr("evaluation.runs.batch.chat_body", missing)
+    monkeypatch.setattr("evaluation.providers.apis.openai.chat_body", missing)
     run_inline(run=run, seconds=300)
     run.refresh_from_db()
     assert (run.state, states(run)) == ("incomplete", {"done": 2, "failed": 1})

@@ -16,12 +16,13 @@ from django.utils import timezone
 from annotator.core.errors import Conflict
 from annotator.services.workspace import workspace_personal, workspace_update
 from evaluation.models import Run
+from evaluation.runs.call_outcome import Outcome
 from evaluation.runs.health import endpoint_report
 from evaluation.runs.lifecycle import run_budget_set, run_pause, run_resume
-from evaluation.runs.settle import Outcome
 from evaluation.selectors.run import workspace_spent
 from tests.evaluation.run_factories import (
     SCRIPTED_MARKS,
+    claim_as,
     make_endpoint,
     make_material,
     make_run,
@@ -69,13 +70,16 @@ def test_a_budget_in_money_is_never_overspent(scripted: ScriptedProcess) -> None
     assert states(run)["done"] >= 1
 
 
-def test_an_endpoint_that_charges_for_too_many_tokens_pauses_the_run(scripted: ScriptedProcess) -> None:
+@pytest.mark.parametrize("budget", [Decimal(100), None])
+def test_an_endpoint_that_charges_for_too_many_tokens_pauses_the_run(
+    scripted: ScriptedProcess, budget: Decimal | None
+) -> None:
     endpoint = make_endpoint(scripted, concurrency=1, price_in=1, price_out=1000)
     run = make_run(
         endpoint,
         make_material(5),
         model="scripted?overcharge=100",
-        budget_cost=Decimal(100),
+        budget_cost=budget,
         parameters={"max_tokens": 50},
     )
     work(run)
@@ -83,6 +87,11 @@ def test_an_endpoint_that_charges_for_too_many_tokens_pauses_the_run(scripted: S
     assert "charged more" in run.reason
     assert run.overrun_cost > 0
     assert states(run) == {"done": 1, "pending": 4}
+    dearest = run.calls.get(state="done").cost
+    assert f"{dearest:.4f} for one call" in run.reason
+    run_resume(run=run)
+    claimed = claim_as("0:a", run, want=1).ready[0]
+    assert sum(claimed.reserved.values()) >= dearest, "a charge that has been seen is reserved from now on"
 
 
 def test_requests_stay_within_the_rate_limit_of_the_endpoint(scripted: ScriptedProcess) -> None:

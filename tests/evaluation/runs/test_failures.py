@@ -153,12 +153,12 @@ def test_a_run_whose_worker_crashes_pauses_and_can_be_resumed(scripted: Scripted
     run = make_run(make_endpoint(scripted), make_material(3))
     good = run.prompt
     Run.objects.update(prompt="## user\n$nothing_of_the_kind")
-    assert work(run).why == "paused"
+    assert work(run).ended == "paused"
     run.refresh_from_db()
     assert (run.state, "nothing_of_the_kind" in run.reason) == ("paused", True)
     Run.objects.update(prompt=good)
     run_resume(run=run)
-    assert work(run).why == "idle"
+    assert work(run).ended == "idle"
     assert Judgment.objects.count() == 3
 
 
@@ -174,3 +174,14 @@ def test_single_failed_calls_can_be_retried(scripted: ScriptedProcess) -> None:
     chosen.refresh_from_db()
     assert (chosen.state, chosen.errors) == ("done", ["bad_request"])
     assert run_retry_failed(run=run, calls=[chosen.pk]) == 0
+
+
+def test_a_reply_that_was_all_thinking_says_what_to_set(scripted: ScriptedProcess) -> None:
+    run = make_run(
+        make_endpoint(scripted), make_material(1), model="scripted?faults=1&kinds=thinking", max_unparsable=1
+    )
+    work(run)
+    call = run.calls.get()
+    assert call.error_kind == "cut_off"
+    assert "all its tokens went into the model's thinking" in call.error
+    assert "Allow more tokens for thinking" in call.error

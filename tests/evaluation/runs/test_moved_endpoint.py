@@ -200,15 +200,15 @@ def test_a_failed_call_is_not_retried_at_another_address(scripted: ScriptedProce
 
 def test_a_batch_is_read_only_where_it_was_sent(scripted: ScriptedProcess, moved: str) -> None:
     run = make_run(make_endpoint(scripted), make_material(3), mode="batch")
-    assert batch_work(run_pk=run.pk).why == "time"
+    assert batch_work(run_pk=run.pk).ended == "time"
     move(moved)
-    assert batch_work(run_pk=run.pk).why == "paused"
+    assert batch_work(run_pk=run.pk).ended == "paused"
     run.refresh_from_db()
     assert run.reason.startswith(f"A batch of this run is at {scripted.host}")
     assert host_of(moved) in run.reason
     assert states(run) == {"in_flight": 3}
     run_deployment_confirm(run=run, deployments=[host_of(moved)])
-    wait_for(lambda: batch_work(run_pk=run.pk).why == "idle")
+    wait_for(lambda: batch_work(run_pk=run.pk).ended == "idle")
     assert states(run) == {"done": 3}
     assert run.rater is not None
     assert raters_of(run) == {run.rater.name: 3}

@@ -37,7 +37,7 @@ def test_an_outage_in_the_middle_of_a_run_fails_no_call(scripted: ScriptedProces
     wait_for(lambda: scripted.stats()["counts"].get("outage", 0) > 0)
     scripted.outage(6.0, status)
     worker.join(300)
-    while work(run).why != "idle":
+    while work(run).ended != "idle":
         pass
     assert (run.state, states(run)) == ("done", {"done": 60})
     stats = scripted.stats()
@@ -49,7 +49,7 @@ def test_an_outage_in_the_middle_of_a_run_fails_no_call(scripted: ScriptedProces
 def test_a_rate_limit_without_retry_after_fails_no_call(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, concurrency=16)
     run = make_run(endpoint, make_material(60), model="scripted?per_second=20", max_attempts=2)
-    while work(run).why != "idle":
+    while work(run).ended != "idle":
         pass
     assert (run.state, states(run)) == ("done", {"done": 60})
     assert scripted.stats()["counts"]["limited"] < 60, "the pauses grow, so that few requests are refused"
@@ -62,7 +62,7 @@ def test_a_server_that_is_down_pauses_the_run_and_costs_nothing(
     settings.LLM_ALLOWED_HOSTS = ["127.0.0.1:9"]
     endpoint = make_endpoint(scripted, base_url="http://127.0.0.1:9/v1")
     run = make_run(endpoint, make_material(20), max_attempts=2)
-    while work(run).why in ("time", "idle"):
+    while work(run).ended in ("time", "idle"):
         pass
     assert run.state == "paused"
     assert "No request to scripted has succeeded since" in run.reason
@@ -74,7 +74,7 @@ def test_a_server_that_is_down_pauses_the_run_and_costs_nothing(
     endpoint.save()
     Run.objects.filter(pk=run.pk).update(use_cache=False)
     run_resume(run=run)
-    while work(run).why != "idle":
+    while work(run).ended != "idle":
         pass
     assert (run.state, states(run)) == ("done", {"done": 20})
 
@@ -99,7 +99,7 @@ def test_items_that_always_fail_are_given_up_however_many_they_are(
         item.save()
     model = "scripted?refuse=forbidden&code=server_error"
     run = make_run(make_endpoint(scripted, concurrency=1), study, model=model, max_attempts=3)
-    while work(run).why == "time":
+    while work(run).ended == "time":
         pass
     assert (run.state, states(run)) == ("incomplete", {"failed": 8, "done": 12})
     assert set(run.calls.filter(state="failed").values_list("error_kind", flat=True)) == {"server"}

@@ -9,7 +9,7 @@ import pytest
 
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Judgment, System
 from evaluation.models import Call
-from evaluation.pipelines.material_run import material_run_create
+from evaluation.providers.apis.openai import OpenAI
 from evaluation.runs.create import RunPlan
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_start
@@ -21,6 +21,7 @@ from tests.evaluation.run_factories import (
     make_endpoint,
     make_material,
     make_run,
+    material_run_create,
     states,
     work,
 )
@@ -91,7 +92,9 @@ def test_a_list_that_stays_incomplete_is_done_with_what_is_good(scripted: Script
 
 def test_an_unreadable_reply_is_shown_to_the_model_with_what_was_wrong(scripted: ScriptedProcess) -> None:
     model = "scripted?faults=0.7&kinds=nonsense&seed=5"
-    run = make_run(make_endpoint(scripted), make_material(8), model=model, max_unparsable=8)
+    run = make_run(
+        make_endpoint(scripted), make_material(8), model=model, max_unparsable=8, max_failed_share=1
+    )
     work(run)
     assert (run.state, states(run)) == ("done", {"done": 8})
     again = [call for call in run.calls.all() if call.history]
@@ -152,7 +155,13 @@ def test_reasoning_models_get_extra_tokens_under_their_parameters_name(
     model: str, name: str, limit: int
 ) -> None:
     request = request_build(
-        model=model, messages=[], parameters={}, sample=0, samples=1, max_tokens=100, schema=None
+        model=model,
+        messages=[],
+        parameters={},
+        sample=0,
+        samples=1,
+        limit=OpenAI().reply_limit(model=model, tokens=100),
+        schema=None,
     )
     assert request.parameters == {name: limit}
 

@@ -10,10 +10,11 @@ from django.utils import timezone
 
 from annotator.models import Item, Judgment, Study
 from evaluation.models import Run
+from evaluation.runs.call_outcome import Outcome
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_cancel, run_finish
 from evaluation.runs.outcome import unsent
-from evaluation.runs.settle import Outcome, settle
+from evaluation.runs.settle import settle
 from evaluation.runs.sweep import runs_sweep
 from tests.evaluation.run_factories import (
     SCRIPTED_MARKS,
@@ -66,7 +67,7 @@ def test_identical_requests_of_two_runs_at_the_same_time_are_sent_once(
     scripted: ScriptedProcess, endpoints: int
 ) -> None:
     places = [make_endpoint(scripted, name=f"e{n}", concurrency=16) for n in range(endpoints)]
-    runs = [make_run(places[n % endpoints], make_material(6)) for n in range(2)]
+    runs = [make_run(places[n % endpoints], make_material(6), tried=True) for n in range(2)]
     scripted.hold()
     workers = in_threads(*runs)
     wait_for(lambda: scripted.stats()["in_flight"] == 6)
@@ -99,7 +100,7 @@ def test_a_request_is_sent_by_another_run_once_the_sweeper_finds_the_first_worke
     endpoint = make_endpoint(scripted)
     first, second = (make_run(endpoint, make_material(3)) for _ in range(2))
     claim_as("0:dead", first)
-    assert work(second, seconds=1.0).why == "time"
+    assert work(second, seconds=1.0).ended == "time"
     assert (scripted.stats()["requests"], states(second)) == (0, {"pending": 3})
     runs_sweep()
     work(second)
@@ -125,7 +126,7 @@ def test_the_reply_to_a_cancelled_run_is_shared_and_what_it_did_not_send_is_sent
     scripted: ScriptedProcess,
 ) -> None:
     endpoint = make_endpoint(scripted, concurrency=16)
-    first, second = (make_run(endpoint, make_material(8)) for _ in range(2))
+    first, second = (make_run(endpoint, make_material(8), tried=True) for _ in range(2))
     first.calls.filter(key__in=["item-6", "item-7"]).update(not_before=timezone.now() + timedelta(days=1))
     scripted.hold()
     workers = in_threads(first)

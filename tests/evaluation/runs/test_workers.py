@@ -81,7 +81,7 @@ def test_a_cancelled_run_frees_its_worker_from_replies_that_do_not_come(scripted
 
 def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, concurrency=8)
-    run = make_run(endpoint, make_material(80), workers=2)
+    run = make_run(endpoint, make_material(80), workers=2, tried=True)
     workers = [threading.Thread(target=work_and_close, args=(run.pk, number)) for number in (0, 1)]
     scripted.hold()
     for worker in workers:
@@ -99,7 +99,7 @@ def test_two_workers_share_a_run_within_the_endpoints_concurrency(scripted: Scri
 
 def test_requests_claimed_ahead_take_no_place_from_another_worker(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, concurrency=32)
-    run = make_run(endpoint, make_material(200), workers=2)
+    run = make_run(endpoint, make_material(200), workers=2, tried=True)
 
     def claimed(token: str, want: int) -> tuple[int, int]:
         got = claim_as(token, run, want=want)
@@ -212,7 +212,7 @@ def test_a_slice_ends_with_no_call_in_flight(scripted: ScriptedProcess) -> None:
     turns = 0
     while run.state == "running":
         turns += 1
-        assert work(run, seconds=0.3).why in ("time", "idle")
+        assert work(run, seconds=0.3).ended in ("time", "idle")
         assert states(run)["in_flight"] == 0
         run.refresh_from_db()
         assert run.reserved_cost == 0

@@ -18,7 +18,6 @@ from evaluation.forms.runs import EndpointForm, NewRunForm
 from evaluation.models import Endpoint, Pipeline, Recipe, Run
 from evaluation.pipelines.advance import pipeline_advance
 from evaluation.pipelines.create import pipeline_create, recipe_save
-from evaluation.pipelines.material_run import material_run_create
 from evaluation.pipelines.recipe import recipe_file
 from evaluation.ratings.items import items_load
 from evaluation.reports.encoders import encoder_of
@@ -30,7 +29,7 @@ from evaluation.selectors.pipeline import pipelines_for, recipes_for
 from evaluation.selectors.run import datasets_for, runs_for
 from evaluation.services.dataset import dataset_load
 from evaluation.simulators.start import simulation_create
-from tests.evaluation.run_factories import make_material
+from tests.evaluation.run_factories import make_material, material_run_create
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_item, make_study, make_user
 

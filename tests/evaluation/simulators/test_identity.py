@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import pytest
-from django.apps import apps
 
-from annotator.models import Judgment, Rater
+from annotator.models import Judgment, Rater, Study
 from evaluation.models import Endpoint, Run
-from evaluation.runs.create import NothingToAsk
+from evaluation.reports.choices import Choices
+from evaluation.reports.compute import compute
 from evaluation.runs.lifecycle import run_resume
+from evaluation.selectors.run import run_progress
 from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 
@@ -85,9 +85,27 @@ def test_two_addresses_of_one_deployment_are_one_simulator(scripted: ScriptedPro
     assert len({make_run(place, study, started=False).rater_id for place in places}) == 1
 
 
-def test_judgments_of_another_returned_version_get_a_separate_rater(scripted: ScriptedProcess) -> None:
+def test_fingerprints_in_turn_make_one_simulator_by_default(scripted: ScriptedProcess) -> None:
     study = make_material(30)
-    run = make_run(make_endpoint(scripted), study, model="scripted?versions=2")
+    run = make_run(make_endpoint(scripted), study, model="scripted?versions=4", samples=3)
+    work(run)
+    assert set(Judgment.objects.filter(study=study).values_list("rater", flat=True)) == {run.rater_id}
+    assert Judgment.objects.filter(study=study).count() == 30
+    assert run_progress(run).fingerprints == 4
+    (note,) = [note for note in people_notes(study) if "fingerprints" in note]
+    assert note.endswith("returned 4 fingerprints: it may have run several versions of the model.")
+
+
+def people_notes(study: Study) -> list[str]:
+    content = compute(study=study, choices=Choices.parse({"replicates": 0}), figures=False).content
+    return next(section["notes"] for section in content["sections"] if section["id"] == "conduct")
+
+
+def test_judgments_of_another_returned_version_get_a_separate_rater_by_choice(
+    scripted: ScriptedProcess,
+) -> None:
+    study = make_material(30)
+    run = make_run(make_endpoint(scripted), study, model="scripted?versions=2", by_fingerprint=True)
     work(run)
     by_rater = {
         rater: {
@@ -102,24 +120,6 @@ def test_judgments_of_another_returned_version_get_a_separate_rater(scripted: Sc
     other = next(rater for rater in by_rater if rater != run.rater)
     assert other.name.startswith(f"{run.rater} · returned scripted-1 fp_scripted_")
     assert Judgment.objects.filter(study=study).count() == 30
-
-
-def test_the_migration_gives_old_simulators_the_name_that_new_runs_look_for(
-    scripted: ScriptedProcess,
-) -> None:
-    study = make_material(2)
-    endpoint = make_endpoint(scripted, name="lab", structured=True)
-    run = make_run(endpoint, study, parameters={"temperature": 1})
-    work(run)
-    assert run.rater is not None
-    now = run.rater.name
-    old = now.replace(f" at {scripted.host}", "").removesuffix(" · JSON schema")
-    Rater.objects.filter(pk=run.rater_id).update(name=old)
-    migration = importlib.import_module("evaluation.migrations.0005_run_resilience")
-    migration.name_simulators(apps, None)
-    assert Rater.objects.get(pk=run.rater_id).name == now
-    with pytest.raises(NothingToAsk):
-        make_run(endpoint, study, parameters={"temperature": 1})
 
 
 @pytest.mark.parametrize(

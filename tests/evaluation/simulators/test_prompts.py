@@ -16,13 +16,12 @@ from annotator.hit_types.registry import hit_types
 from annotator.models import Dataset, Instance
 from annotator.services.workspace import workspace_member_set, workspace_personal
 from evaluation.models import Run
-from evaluation.pipelines.material_run import material_run_create
 from evaluation.runs.create import RunPlan
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.prompt_check import prompt_problems
 from evaluation.simulators.start import simulation_create
-from tests.evaluation.run_factories import make_endpoint, make_material
+from tests.evaluation.run_factories import make_endpoint, make_material, material_run_create
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from annotator.core.tables.faults import FileRefused
 from annotator.models import Item, Judgment, Rater, Study
-from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.judgments_import import JudgmentColumns, JudgmentsResult, judgments_import
 from annotator.services.imports.value_columns import ValueColumn
 
@@ -27,7 +27,7 @@ def put(
 
 def refused(study: Study, text: str, columns: JudgmentColumns = GUESS, name: str = "j.csv") -> list[str]:
     before = Judgment.objects.count(), Rater.objects.count(), Item.objects.count()
-    with pytest.raises(ImportRefused) as caught:
+    with pytest.raises(FileRefused) as caught:
         put(study, text, columns, name)
     assert (Judgment.objects.count(), Rater.objects.count(), Item.objects.count()) == before
     return [str(fault) for fault in caught.value.faults]

@@ -195,7 +195,7 @@ def test_unknown_and_repeated_units_are_refused(elsewhere: Study) -> None:
     faults = refused(elsewhere, "u,r,v\n1,a,1|3\n1,b,2|2\n", columns)
     assert faults == [
         "j.csv:2: v: '1|3': '3' is not among 1, 2; listed with '|' between them",
-        "j.csv:3: v: '2|2': lists one twice",
+        "j.csv:3: v: '2|2': lists the same entry twice",
     ]
 
 

@@ -30,6 +30,7 @@ from annotator.services.imports.file_imports import (
     judgments_options,
     material_options,
 )
+from annotator.services.imports.material_import import material_import
 from annotator.services.imports.pending_uploads import (
     Parked,
     park,
@@ -184,11 +185,13 @@ def test_a_killed_worker_has_changed_nothing_and_the_sweeper_queues_the_import_a
     class Killed(BaseException):
         pass
 
-    def killed(*_: Any, **__: Any) -> None:
+    def killed(**about: Any) -> None:
+        material_import(**about)
+        assert Item.objects.exists(), "the rows have been written, and not yet committed"
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(file_imports, "_end", killed)
+        patch.setattr(file_imports, "material_import", killed)
         with pytest.raises(Killed):
             file_import_run(file_import_pk=job.pk)
     job.refresh_from_db()

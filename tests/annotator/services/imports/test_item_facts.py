@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from django.core.management import CommandError, load_command_class
 
+from annotator.core.tables.faults import FileRefused
 from annotator.management.commands.import_judgments import judgment_columns
 from annotator.models import Item, Rater, Study, User
-from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.file_imports import judgments_columns, judgments_options
 from annotator.services.imports.judgments_import import JudgmentColumns, judgments_import
 from annotator.services.imports.material_import import material_import
@@ -48,7 +48,7 @@ def put(study: Study, text: str = TEXT, columns: JudgmentColumns = COLUMNS) -> N
 
 
 def refused(study: Study, text: str, columns: JudgmentColumns = COLUMNS) -> list[str]:
-    with pytest.raises(ImportRefused) as caught:
+    with pytest.raises(FileRefused) as caught:
         put(study, text, columns)
     assert not study.items.exists()
     assert not study.judgments.exists()
@@ -125,7 +125,7 @@ def test_other_types_take_no_item_facts_from_judgments(study: Study) -> None:
     columns = JudgmentColumns(
         "item", (ValueColumn("guess", gold="g"),), "who", cluster="c", attributes=("a",)
     )
-    with pytest.raises(ImportRefused) as caught:
+    with pytest.raises(FileRefused) as caught:
         put(study, "item,who,guess,g,c,a\nowl-1,w,yes,yes,c1,x\n", columns)
     faults = [str(fault) for fault in caught.value.faults]
     assert len(faults) == 3
@@ -152,6 +152,7 @@ def test_gold_columns_must_name_their_value_column() -> None:
         (),
     )  # fmt: skip
     given |= {"rater": "who", "unnamed": False, "separator": "|", "skip_blank": False, "fold_case": False}
+    given |= {"decimal_comma": False}
     given |= {"item": ["q", "sys"], "value": ["a", "b"], "gold": ["b=right"]}
     columns = judgment_columns(**given)
     assert [value.gold for value in columns.values] == ["", "right"]
@@ -191,6 +192,37 @@ def test_counts_of_labels_by_command_and_in_the_background(elsewhere: Study) -> 
     neither = parser.parse_args(["elsewhere", "c.csv", "--item", "q"])
     with pytest.raises(CommandError, match="--value is missing"):
         judgment_columns(**vars(neither))
+
+
+def test_counts_of_labels_with_correct_labels(elsewhere: Study) -> None:
+    parser = load_command_class("annotator", "import_judgments").create_parser(
+        "manage.py", "import_judgments"
+    )
+    given = ["elsewhere", "c.csv", "--item", "q", "--counts", "no", "yes", "--gold", "right"]
+    columns = judgment_columns(**vars(parser.parse_args(given)))
+    assert judgments_columns(judgments_options(columns)) == columns
+    put(elsewhere, "q,no,yes,right\n1,2,0,no\n2,1,1,yes\n3,1,1,\n", columns)
+    gold = dict(elsewhere.items.values_list("key", "gold"))
+    assert gold == {"1": {"label": "no"}, "2": {"label": "yes"}, "3": None}
+
+
+def test_numbers_with_a_decimal_comma(elsewhere: Study) -> None:
+    columns = JudgmentColumns("q", (ValueColumn("says", level="interval"),), "who", decimal_comma=True)
+    put(elsewhere, 'q,who,says\n1,ann,"2,5"\n2,ann,"1.000,5"\n3,ann,4\n', columns)
+    found = elsewhere.judgments.order_by("item__key").values_list("response", flat=True)
+    assert [one["says"] for one in found] == ["2.5", "1000.5", "4"]
+    with pytest.raises(FileRefused, match="--decimal-comma reads a comma as one"):
+        put(elsewhere, 'q,who,says\n9,ann,"2,5"\n', replace(columns, decimal_comma=False))
+
+
+def test_spellings_of_numbers_stay_labels_of_their_own(elsewhere: Study) -> None:
+    """Identifiers such as 007 are text; the 3.0 that pandas writes for 3 is not."""
+    columns = JudgmentColumns("q", (ValueColumn("says"),), "who")
+    given = ["007", "7", "+1", "1e0", "1.0"]
+    rows = "".join(f"{n},ann,{label}\n" for n, label in enumerate(given))
+    put(elsewhere, f"q,who,says\n{rows}", columns)
+    found = elsewhere.judgments.order_by("item__key").values_list("response", flat=True)
+    assert [one["says"] for one in found] == ["007", "7", "+1", "1e0", "1"]
 
 
 def test_options_of_a_background_import_keep_every_column() -> None:

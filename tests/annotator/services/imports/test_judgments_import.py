@@ -167,7 +167,7 @@ def test_the_own_tasks_of_a_study_need_an_answer(filled: Study) -> None:
 
 
 def test_the_api_accepts_the_columns_in_the_documentation() -> None:
-    from annotator.api.serializers import JudgmentColumnsSerializer
+    from annotator.api.import_serializers import JudgmentColumnsSerializer
 
     text = (Path(__file__).parents[4] / "docs" / "import.md").read_text("utf-8")
     shown = json.loads(text.split("```json\n")[1].split("```")[0])

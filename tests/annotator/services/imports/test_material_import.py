@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from annotator.core.tables.faults import FileRefused
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Item, Output, Study, System, User
-from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.material_import import ImportResult, material_import
 from annotator.services.study import study_create
 from tests.annotator.services.imports.material_rows import ROW, jsonl
@@ -22,7 +22,7 @@ def counts() -> list[int]:
 
 def refused(study: Study, file: io.BytesIO, name: str = "m.jsonl", **options: Any) -> list[str]:
     before = counts()
-    with pytest.raises(ImportRefused) as caught:
+    with pytest.raises(FileRefused) as caught:
         material_import(study=study, file=file, name=name, **options)
     assert counts() == before, "an import that is refused must leave nothing behind"
     return [str(fault) for fault in caught.value.faults]
@@ -188,12 +188,19 @@ def test_unknown_columns_in_a_mapping_are_refused(study: Study) -> None:
     faults = refused(study, jsonl(ROW), mapping={"query": "question"}, constants={"systm": "x"})
     assert [f.split(": ")[1] for f in faults] == ["query", "systm"]
     faults = refused(study, jsonl(ROW), mapping={"system": "s"}, constants={"system": "x"})
-    assert "both mapped and set" in faults[0]
+    assert "both mapped to a column and set" in faults[0]
 
 
 def test_a_repeated_item_in_a_file_is_refused(study: Study) -> None:
     faults = refused(study, jsonl(ROW, ROW | {"key": "b", "follow_up": "B?"}, ROW))
     assert faults == ["m.jsonl:3: key: 'owl-1': this item is in the file already, on line 1"]
+
+
+def test_a_repeated_item_is_reported_together_with_other_faults(study: Study) -> None:
+    bad = {name: text for name, text in ROW.items() if name != "question"} | {"key": "c"}
+    faults = refused(study, jsonl(bad, ROW, ROW))
+    assert [fault.split(": ")[:2] for fault in faults] == [["m.jsonl:1", "question"], ["m.jsonl:3", "key"]]
+    assert not study.items.exists()
 
 
 def test_an_existing_item_with_different_content_is_refused(study: Study) -> None:
@@ -273,7 +280,7 @@ def test_the_number_of_statements_is_independent_of_the_rows(
             )
         )
 
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(35):
         result: ImportResult = material_import(study=study, file=rows(0, 2_000), name="m.jsonl")
     assert (result.items, result.instances) == (2_000, 200)
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotator.core.tables.faults import FileRefused
 from annotator.models import Explanation, Instance, Item, Judgment, Output
-from annotator.services.imports.faults import ImportRefused
 from annotator.services.imports.rationale_utility import normal, rationale_utility_rows
 from tests.public_data import ALONE, PublicData
 
@@ -83,7 +83,7 @@ def test_the_system_or_method_names_the_source_of_the_answer(tmp_path: Path) -> 
 def test_files_in_another_format_are_refused(
     tmp_path: Path, rationales: Any, generated: Any, expected: str
 ) -> None:
-    with pytest.raises(ImportRefused) as refused:
+    with pytest.raises(FileRefused) as refused:
         rationale_utility_rows(**files(tmp_path, rationales, generated), system="gpt3")
     assert expected in str(refused.value)
 

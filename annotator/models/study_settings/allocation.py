@@ -1,0 +1,115 @@
+"""Which tasks raters get, and how long they have for them."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from annotator.core.ranges import InRange
+from annotator.hit_types.arms import ANSWER_ONLY, NOTHING
+from annotator.hit_types.languages import ENGLISH, LANGUAGES
+from annotator.models.setting import Change, SettingGroup, setting
+
+
+class Allocation(models.Model):
+    """Which tasks raters get, and how long they have for them."""
+
+    language = setting(
+        models.CharField(
+            max_length=2, choices=LANGUAGES, default=ENGLISH,
+            help_text="Answers of models are understood in this language as well as in English, such as ja, oui and 是.",
+        ),
+        "Language of the study's texts and items", SettingGroup.ITEMS, snapshot=False, released=True,
+    )  # fmt: skip
+    redundancy = setting(
+        models.PositiveSmallIntegerField(
+            default=3, validators=[InRange(1, 100)],
+            help_text="The number of raters for each item (k).",
+        ),
+        "Raters per item", SettingGroup.ITEMS, snapshot=True, change=Change.ONLY_GROWS, released=True,
+    )  # fmt: skip
+    answer_only_raters = setting(
+        models.PositiveSmallIntegerField(
+            default=0, validators=[InRange(0, 100)],
+            help_text="Other people who see the question and the system’s answer, but no explanation. 0: no such arm.",
+        ),
+        "Raters per item, control arm “answer only”", SettingGroup.ITEMS,
+        snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True,
+    )  # fmt: skip
+    nothing_raters = setting(
+        models.PositiveSmallIntegerField(
+            default=0, validators=[InRange(0, 100)],
+            help_text="Other people who see neither an explanation nor the system’s answer. 0: no such arm. Nobody gets"
+            " two arms of one instance.",
+        ),
+        "Raters per item, control arm “nothing”", SettingGroup.ITEMS,
+        snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True,
+    )  # fmt: skip
+    max_items_per_rater = setting(
+        models.PositiveIntegerField(null=True, blank=True, validators=[InRange(1, 1_000_000)]),
+        "Maximum items per rater", SettingGroup.ITEMS, snapshot=True, released=True,
+    )  # fmt: skip
+    one_condition_per_instance = setting(
+        models.BooleanField(
+            default=False,
+            help_text="Never give one person two items of the same instance. Without this, people can be asked a question"
+            " again after they have read an explanation of it. Their answers “before” the explanation are then not"
+            " independent of it.",
+        ),
+        "One condition per instance", SettingGroup.ITEMS, snapshot=True, released=True,
+    )  # fmt: skip
+    lease_minutes = setting(
+        models.PositiveSmallIntegerField(
+            default=30, validators=[InRange(1, 10_080)],
+            help_text="How long an annotator has to answer before the task can go to someone else.",
+        ),
+        "Minutes to answer", SettingGroup.ITEMS, snapshot=True, released=True,
+    )  # fmt: skip
+    extra_time = setting(
+        models.PositiveSmallIntegerField(
+            default=4, validators=[InRange(0, 100)],
+            help_text="How often an annotator can ask for more time for a task, or reopen it after its time has run out.",
+        ),
+        "Extensions per task", SettingGroup.ITEMS, snapshot=False,
+    )  # fmt: skip
+    unfinished_per_hour = setting(
+        models.PositiveSmallIntegerField(
+            null=True, blank=True, default=30, validators=[InRange(1, 10_000)],
+            help_text="Tasks that one person can skip or let run out in an hour before they have to wait. Leave empty for no limit.",
+        ),
+        "Maximum unfinished tasks per person and hour", SettingGroup.ITEMS, snapshot=False,
+    )  # fmt: skip
+    undo_seconds = setting(
+        models.PositiveSmallIntegerField(
+            default=10, validators=[InRange(0, 3_600)],
+            help_text="How long an answer can be undone. 0 means never.",
+        ),
+        "Seconds to undo an answer", SettingGroup.ITEMS, snapshot=True, released=True,
+    )  # fmt: skip
+    min_seconds = setting(
+        models.FloatField(
+            default=5.0, validators=[InRange(0, 3_600)],
+            help_text="Answers that take less time are flagged.",
+        ),
+        "Minimum plausible time, in seconds", SettingGroup.ITEMS, snapshot=True, released=True,
+    )  # fmt: skip
+    seed = setting(
+        models.PositiveIntegerField(
+            default=1, validators=[InRange(0, 2**31 - 1)],
+            help_text="Determines the order in which items are given out.",
+        ),
+        "Order seed", SettingGroup.ITEMS, snapshot=True, change=Change.UNTIL_LAUNCH, released=True,
+    )  # fmt: skip
+
+    class Meta:
+        abstract = True
+
+    @property
+    def raters_by_arm(self) -> dict[str, int]:
+        """The number of raters of each item, by arm: the empty one has the explanation, the others are the study's control arms."""
+        control = {ANSWER_ONLY: self.answer_only_raters, NOTHING: self.nothing_raters}
+        return {"": self.redundancy, **{arm: raters for arm, raters in control.items() if raters}}
+
+    @property
+    def control_arms(self) -> tuple[str, ...]:
+        """The control arms of the study; see ``annotator.hit_types.arms``."""
+        return tuple(arm for arm in self.raters_by_arm if arm)

@@ -1,0 +1,42 @@
+"""What a study pays."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from annotator.core.ranges import InRange
+from annotator.models.setting import Change, SettingGroup, setting
+
+
+class Pay(models.Model):
+    """What is paid for items and the exam."""
+
+    pay_per_item = setting(
+        models.DecimalField(max_digits=8, decimal_places=4, default=0, validators=[InRange(0, 9_999)]),
+        "Pay per item", SettingGroup.PAY, snapshot=True, released=True,
+    )  # fmt: skip
+    exam_pay = setting(
+        models.DecimalField(
+            max_digits=8, decimal_places=2, default=0, validators=[InRange(0, 100_000)],
+            help_text="Paid once to everyone who submits the exam, passed or not. 0 means that the exam isn't paid.",
+        ),
+        "Pay for the exam", SettingGroup.PAY, snapshot=True, released=True,
+    )  # fmt: skip
+    currency = setting(
+        models.CharField(max_length=3, default="USD"),
+        "Currency", SettingGroup.PAY, snapshot=True, change=Change.UNTIL_LAUNCH, released=True,
+    )  # fmt: skip
+    minutes_per_item = setting(
+        models.FloatField(default=1.0, validators=[InRange(0.01, 1_440)]),
+        "Estimated minutes per item", SettingGroup.PAY, snapshot=True, released=True,
+    )  # fmt: skip
+    pay_floor_per_hour = setting(
+        models.DecimalField(
+            max_digits=8, decimal_places=2, default=0, validators=[InRange(0, 100_000)],
+            help_text="A study that is planned to pay less can't be launched.",
+        ),
+        "Minimum pay per hour", SettingGroup.PAY, snapshot=False, change=Change.ONLY_GROWS, released=True,
+    )  # fmt: skip
+
+    class Meta:
+        abstract = True

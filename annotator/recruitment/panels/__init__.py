@@ -1,0 +1,1 @@
+"""The recruitment panels, one file each. ``annotator.recruitment.registry`` finds them."""

@@ -1,0 +1,129 @@
+"""The files of a release that are made from its data. ``build`` writes them, ``reproduce`` makes them again and compares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from annotator.models import Study
+from evaluation.core.version import libraries, software
+from evaluation.releases.about import About
+from evaluation.releases.card import CardFacts, card
+from evaluation.releases.ratings_file import ratings_csv
+from evaluation.reports.choices import Choices
+from evaluation.reports.compute import compute_across, figures_draw
+from evaluation.reports.exports import export
+
+#: Libraries that draw the figures of ``report.html``.
+_DRAWING = ("altair", "vl-convert-python")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a release says that can't be computed from its data: the authors' texts, and what screening removed."""
+
+    about: About
+    removed: Mapping[str, int]
+    attributes: Sequence[str]
+    free_text: bool = False
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is made from the data of a release. ``ratings`` is the path of the table; ``card`` and ``page`` make their texts from a
+    report's content."""
+
+    content: dict[str, Any]
+    inputs_hash: str
+    card: str
+    page: str
+    ratings: Path
+
+
+def made_with() -> dict[str, str]:
+    """The versions of everything that can change a file of a release."""
+    drawing = ", ".join(f"{name} {version(name)}" for name in _DRAWING)
+    return {"software": software(), "libraries": f"{libraries()}, {drawing}"}
+
+
+def contents_make(
+    studies: Sequence[Study],
+    *,
+    choices: Choices,
+    stated: Stated,
+    rows: Callable[[], Mapping[str, int]],
+    folder: Path,
+    shown: Callable[[dict[str, Any]], dict[str, Any]] = lambda content: content,
+) -> Made:
+    """Make the files from the rows of ``scratch``. ``shown`` gives the content of which page and data card are made: the released
+    one where a release is checked, so that a late digit doesn't change them."""
+    computed = compute_across(studies=studies, choices=choices, figures=False)
+    ratings = folder / "ratings.csv"
+    with ratings.open("wb") as out:
+        out.writelines(ratings_csv(studies))
+    content = json.loads(report_text(without_links(computed.content)))
+    told = shown(content)
+    facts = CardFacts(
+        about=stated.about,
+        content=told,
+        rows=rows(),
+        removed=stated.removed,
+        studies=studies,
+        attributes=stated.attributes,
+        free_text=stated.free_text,
+    )
+    page = export(told, figures_draw(told), "html")
+    return Made(content, computed.inputs_hash, card(facts), page, ratings)
+
+
+def manifest_about(
+    *, stated: Stated, choices: Choices, inputs_hash: str, rows: Mapping[str, int], made: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the manifest says besides the list of files."""
+    about = stated.about
+    return {
+        "title": about.title,
+        "description": about.description,
+        "licence": about.licence,
+        "citation": about.citation,
+        "attributes": sorted(stated.attributes),
+        "removed": dict(stated.removed),
+        "free_text": stated.free_text,
+        **made,
+        "choices": choices.to_json(),
+        "inputs_hash": inputs_hash,
+        "rows": dict(rows),
+    }
+
+
+def report_text(content: Mapping[str, Any]) -> str:
+    """``report.json``."""
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def without_links(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A report's content without the database ids of items and raters, to which its pages link."""
+
+    def block(one: Mapping[str, Any]) -> dict[str, Any]:
+        if one["kind"] != "table":
+            return dict(one)
+        rows = [{name: value for name, value in row.items() if name not in _LINKS} for row in one["rows"]]
+        return {**one, "rows": rows}
+
+    sections = [{**section, "blocks": list(map(block, section["blocks"]))} for section in content["sections"]]
+    return {**content, "sections": sections}
+
+
+#: Ids of an installation's rows, with which pages link to items and raters.
+_LINKS = ("item", "raters")
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    """A file in pieces."""
+    with path.open("rb") as file:
+        while piece := file.read(2**20):
+            yield piece

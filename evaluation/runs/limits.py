@@ -1,0 +1,88 @@
+"""What may be sent now: requests within the budgets of their run and workspace, and within the rates of their endpoint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from annotator.core import jobs
+from annotator.core.words import money
+from annotator.models import Workspace
+from evaluation.models import Endpoint, Run
+from evaluation.runs.request import Ready
+from evaluation.selectors.run import workspace_spent
+
+_RAISE = "Raise it and resume the run, or cancel the run."
+#: Seconds of an endpoint's rate that may be saved up for a burst.
+BURST_SECONDS = 2.0
+
+
+def affordable(
+    *, run: Run, requests: Sequence[Ready], workspace_id: int | None
+) -> tuple[Sequence[Ready], str]:
+    """As many requests as the budgets of the run and of its workspace allow, and a message if one allows no more."""
+    budgets = _budgets(run, workspace_id) if requests else []
+    reserved = Decimal(0)
+    for count, request in enumerate(requests):
+        if run.budget_calls is not None and run.sent_calls + count >= run.budget_calls:
+            return requests[:count], f"The budget of {run.budget_calls:,} calls is used up. {_RAISE}"
+        reserved += sum(request.reserved.values(), Decimal(0))
+        for left, words in budgets:
+            if reserved > left:
+                return requests[:count], f"What is left of {words} may not cover the next call. {_RAISE}"
+    return requests, ""
+
+
+def _budgets(run: Run, workspace_id: int | None) -> list[tuple[Decimal, str]]:
+    """What is left of each budget, and its name. Runs of a workspace with a budget take turns until they commit."""
+    budgets = []
+    if run.budget_cost is not None:
+        used = run.spent_cost + run.reserved_cost + run.lost_cost
+        budgets.append((run.budget_cost - used, f"the budget of {money(run.budget_cost)}"))
+    limited = Workspace.objects.filter(model_budget__isnull=False)
+    workspace = limited.filter(pk=workspace_id).first() if workspace_id else None
+    if workspace is not None and workspace.model_budget is not None:
+        jobs.lock_wait_briefly("workspace budget", workspace.pk)
+        left = workspace.model_budget - workspace_spent(workspace.pk)
+        budgets.append((left, f"the workspace's budget of {money(workspace.model_budget)}"))
+    return budgets
+
+
+def book(*, run: Run, endpoint: Endpoint, now: datetime, requests: Sequence[Ready]) -> None:
+    """Reserve the cost, count the requests, and book them against the endpoint's rates."""
+    run.heartbeat_at = now
+    run.sent_calls += len(requests)
+    run.reserved_cost += sum((cost for one in requests for cost in one.reserved.values()), Decimal(0))
+    run.save(update_fields=["heartbeat_at", "sent_calls", "reserved_cost", "allowances"])
+    if not requests or not (endpoint.requests_per_minute or endpoint.tokens_per_minute):
+        return
+    if endpoint.requests_per_minute:
+        seconds = len(requests) * 60 / endpoint.requests_per_minute
+        endpoint.requests_due = _due(endpoint.requests_due, now) + timedelta(seconds=seconds)
+    if endpoint.tokens_per_minute:
+        seconds = sum(one.tokens for one in requests) * 60 / endpoint.tokens_per_minute
+        endpoint.tokens_due = _due(endpoint.tokens_due, now) + timedelta(seconds=seconds)
+    endpoint.save(update_fields=["requests_due", "tokens_due"])
+
+
+def _due(due: datetime | None, now: datetime) -> datetime:
+    """When the next request or token is due, at most ``BURST_SECONDS`` ago."""
+    earliest = now - timedelta(seconds=BURST_SECONDS)
+    return max(due or earliest, earliest)
+
+
+def rate_room(*, endpoint: Endpoint, now: datetime, room: int) -> tuple[int, float]:
+    """How many of ``room`` requests the rates allow now, and the seconds to wait if none."""
+    least_wait = 0.05
+    if endpoint.tokens_per_minute:
+        seconds = (_due(endpoint.tokens_due, now) - now).total_seconds()
+        if seconds > 0:
+            return 0, max(least_wait, seconds)
+    if endpoint.requests_per_minute:
+        seconds = (_due(endpoint.requests_due, now) - now).total_seconds()
+        if seconds > 0:
+            return 0, max(least_wait, seconds)
+        room = min(room, math.floor(-seconds * endpoint.requests_per_minute / 60) + 1)
+    return room, least_wait

@@ -1,0 +1,150 @@
+"""``foretell``: the commands that people want first, and everything else behind ``foretell manage``.
+
+A command imports what it needs when it is called, so that those without a database start in a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+
+#: Command -> (module of the Django command, what it does). They need no settings, no server and no database.
+FILE_COMMANDS = {
+    "agreement": (
+        "evaluation.management.commands.agreement",
+        "agreement of the ratings in a file: CSV, Excel, Parquet or JSON lines",
+    ),
+    "plan": (
+        "evaluation.management.commands.simulate_study",
+        "how many items and raters an interval needs, or a simulated study",
+    ),
+}
+#: What the first lines of ``foretell --help`` say of commands for a running installation.
+STUDY_COMMANDS = {
+    "import_material": "import questions and explanations from a file",
+    "study": "create, launch, pause or close a study",
+    "simulate": "let a language model judge a study",
+    "report": "compute a study's report",
+    "metrics": "print a study's metrics only",
+    "release": "publish a report with its data, anonymised",
+}
+
+
+def usage() -> str:
+    """The help text: what a person wants first at the top.
+
+    >>> print(usage().splitlines()[0])
+    usage: foretell COMMAND [OPTION …]
+    """
+    first = {
+        "run": "start Foretell on this computer, with its own Postgres and Redis",
+        **{name: text for name, (_, text) in FILE_COMMANDS.items()},
+        "reproduce": "check a release: compute every number in it again",
+    }
+    return "\n".join(
+        [
+            "usage: foretell COMMAND [OPTION …]",
+            "",
+            *_lines(first),
+            "",
+            "While `foretell run` is running, in another terminal:",
+            "",
+            *_lines(STUDY_COMMANDS),
+            *_lines({"manage": "every other command; `foretell manage help` lists them"}),
+            "",
+            "`foretell COMMAND --help` explains one command, `foretell --version` prints the version.",
+        ]
+    )
+
+
+def _lines(commands: dict[str, str]) -> list[str]:
+    return [f"  {name:<16} {text}" for name, text in commands.items()]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command that ``arguments`` (default: those of the process) name; its exit code.
+
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    foretell ...
+    0
+    """
+    command, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if command in ("--help", "-h", "help"):
+        print(usage())
+        return 0
+    if command == "--version":
+        print(f"foretell {_version()}")
+        return 0
+    if command == "run":
+        return _run(rest)
+    if command in FILE_COMMANDS:
+        return _file_command(command, rest)
+    if command == "reproduce":
+        from foretell.reproduce import main as reproduce
+
+        return reproduce(rest)
+    if command in STUDY_COMMANDS:
+        return manage([command, *rest])
+    if command == "manage":
+        return manage(rest or ["help"])
+    print(f"foretell: there is no command {command!r}\n\n{usage()}", file=sys.stderr)
+    return 2
+
+
+def _version() -> str:
+    try:
+        return version("foretell")
+    except ModuleNotFoundError:  # a checkout isn't installed
+        return "(checkout)"
+
+
+def _run(rest: list[str]) -> int:
+    if rest:
+        asked = rest in (["--help"], ["-h"])
+        print(
+            "usage: foretell run\n\nThe environment sets the port and the folder for data: "
+            "PORT=8001 DATA_DIR=/srv/foretell foretell run",
+            file=sys.stdout if asked else sys.stderr,
+        )
+        return 0 if asked else 2
+    from foretell.run import main as run
+
+    return run()
+
+
+def _file_command(name: str, rest: list[str]) -> int:
+    module, _ = FILE_COMMANDS[name]
+    command = import_module(module).Command()
+    return _exit_code(lambda: command.run_from_argv(["foretell", name, *rest]))
+
+
+def manage(arguments: list[str], program: str = "foretell") -> int:
+    """A Django command on the installation of this computer, or of the servers that the environment names."""
+    from django.core.management import execute_from_command_line
+    from django.db import OperationalError
+
+    from foretell import env
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
+    start = "make run" if env.CHECKOUT else "foretell run"
+    try:
+        return _exit_code(lambda: execute_from_command_line([program, *arguments]))
+    except OperationalError as error:
+        if env.GIVEN_DATABASE_URL or "refused" not in str(error):
+            raise
+        print(f"Postgres does not respond. Is `{start}` running? Or set DATABASE_URL.", file=sys.stderr)
+        return 1
+
+
+def _exit_code(call: Callable[[], object]) -> int:
+    try:
+        call()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            return 1
+        return end.code or 0
+    return 0

@@ -1,0 +1,65 @@
+"""The Laplace fit of a logistic mixed model against lme4's published fits."""
+
+import numpy as np
+import pytest
+
+from evaluation.metrics.laplace import laplace_fit
+
+#: lme4's data set cbpp: herd, incidence, size, period (Lesnoff et al. 2004).
+HERD = [1]*4 + [2]*3 + [3]*4 + [4]*4 + [5]*4 + [6]*4 + [7]*4 + [8] + [9]*4 + [10]*4 + [11]*4 + [12]*4 + [13]*4 + [14]*4 + [15]*4  # fmt: skip
+INCIDENCE = [2, 3, 4, 0, 3, 1, 1, 8, 2, 0, 2, 2, 0, 2, 0, 5, 0, 0, 1, 3, 0, 0, 1, 8, 1, 3, 0, 12, 2, 0, 0, 0, 1, 1, 0, 2, 0, 5, 3, 1, 2, 1, 0, 0, 1, 2, 0, 0, 11, 0, 0, 0, 1, 1, 1, 0]  # fmt: skip
+SIZE = [14, 12, 9, 5, 22, 18, 21, 22, 16, 16, 20, 10, 10, 9, 6, 18, 25, 24, 4, 17, 17, 18, 20, 16, 10, 9, 5, 34, 9, 6, 8, 6, 22, 22, 18, 22, 25, 27, 22, 22, 10, 8, 6, 5, 21, 24, 19, 23, 19, 2, 3, 2, 19, 15, 15, 15]  # fmt: skip
+PERIOD = [1, 2, 3, 4, 1, 2, 3] + [1, 2, 3, 4] * 4 + [1, 2, 3, 4] + [1] + [1, 2, 3, 4] * 7
+
+
+def test_lme4s_fit_of_cbpp() -> None:
+    """``glmer(cbind(incidence, size - incidence) ~ period + (1 | herd), binomial)`` as printed in lme4's documentation."""
+    periods = np.array(PERIOD)
+    exog = np.column_stack([np.ones(56), *(periods == k for k in (2, 3, 4))])
+    found = laplace_fit(INCIDENCE, exog, {"herd": np.array(HERD) - 1}, trials=SIZE)
+    assert found.converged
+    assert found.coefficients == pytest.approx([-1.3985, -0.9923, -1.1287, -1.5803], abs=6e-5)
+    assert np.sqrt(np.diag(found.covariance)) == pytest.approx([0.2325, 0.3066, 0.3266, 0.4274], abs=6e-5)
+    assert found.random_sd["herd"] == pytest.approx(0.6423, abs=6e-5)
+
+
+def test_crossed_effects_have_the_deviance_of_dense_algebra() -> None:
+    """The elimination of the first factor changes nothing: the Hessian's determinant over all random effects by numpy."""
+    from evaluation.metrics.laplace import _Data, _Inner
+
+    rng = np.random.default_rng(1)
+    n = 200
+    codes = tuple(rng.integers(0, size, n) for size in (20, 4, 2))
+    right = (rng.random(n) < 0.6).astype(float)
+    exog, fixed, sds = np.ones((n, 1)), np.array([0.3]), np.array([0.9, 0.4, 0.7])
+    inner = _Inner(_Data(right, np.ones(n), exog, codes, (20, 4, 2)))
+    value, slope = inner.deviance(fixed, sds)
+    scaled = np.hstack(
+        [sd * (of[:, None] == np.arange(size)) for sd, of, size in zip(sds, codes, (20, 4, 2), strict=True)]
+    )
+    u = np.concatenate(inner.start)
+    eta = exog @ fixed + scaled @ u
+    mean = 1 / (1 + np.exp(-eta))
+    gradient = scaled.T @ (right - mean) - u
+    assert np.abs(gradient).max() < 1e-8
+    hessian = np.eye(26) + scaled.T @ (scaled * (mean * (1 - mean))[:, None])
+    expected = -2 * (right @ eta - np.logaddexp(0, eta).sum()) + u @ u + np.linalg.slogdet(hessian)[1]
+    assert value == pytest.approx(expected, abs=1e-8)
+    ends = [inner.deviance(fixed + step, sds)[0] for step in (1e-5, -1e-5)]
+    assert slope[0] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-5)
+
+
+def test_simulated_effects_are_found() -> None:
+    rng = np.random.default_rng(3)
+    question = np.repeat(np.arange(150), 10)
+    holds = rng.random(1500) < 0.5
+    eta = -0.4 + 1.0 * holds + rng.normal(0, 0.8, 150)[question]
+    right = rng.random(1500) < 1 / (1 + np.exp(-eta))
+    found = laplace_fit(right, np.column_stack([np.ones(1500), holds]), {"question": question})
+    assert found.coefficients == pytest.approx([-0.4, 1.0], abs=0.3)
+    assert found.random_sd["question"] == pytest.approx(0.8, abs=0.2)
+
+
+def test_wrong_shapes_are_named() -> None:
+    with pytest.raises(ValueError, match="right, exog, groups: expected one length"):
+        laplace_fit([1, 0], np.ones((3, 1)), {"q": np.zeros(2, dtype=int)})

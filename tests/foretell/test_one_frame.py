@@ -1,0 +1,64 @@
+"""Researchers' pages have one frame: whatever page of theirs is opened, it has the sidebar of all others."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver
+
+from annotator.models import User
+from tests.evaluation.reports.studies import small_study, stored
+from tests.foretell.addresses import fill, routes
+
+pytestmark = pytest.mark.django_db
+RESEARCHERS = ("/admin/", "/studies/", "/reports/", "/releases/", "/two-factor/", "/sso/", "/api/v1/docs/")
+#: Files, and pages for people who aren't logged in.
+NO_PAGES = re.compile(r"/(export|files|download|login|authenticate|cancelled|error|inactive|signup|new)/?")
+SIDEBAR = re.compile(r'id="nav-sidebar"')
+
+
+def documents(client: Client, values: dict[str, str]) -> dict[str, str]:
+    """Address -> page, of every whole page of a researcher that opens with these values."""
+    found = {}
+    for route in routes(get_resolver().url_patterns):
+        path = fill(route, values)
+        if not path.startswith(RESEARCHERS) or (NO_PAGES.search(route) and "/admin/" not in route):
+            continue
+        reply = client.get(path)
+        if reply.status_code != 200 or reply.streaming or "html" not in reply.headers.get("Content-Type", ""):
+            continue
+        page = reply.content.decode()
+        if "<!doctype html" in page[:300].lower():
+            found[path] = page
+    return found
+
+
+def test_every_page_of_researchers_has_the_sidebar(client: Client) -> None:
+    boss = User.objects.create_superuser("root-of-lab")
+    client.force_login(boss)
+    study = small_study()
+    report = stored(study)
+    item, judgment = study.items.first(), study.judgments.first()
+    assert item is not None
+    assert judgment is not None
+    values = {
+        "pk": str(study.pk), "study_pk": str(study.pk), "slug": "de", "which": "exam", "item_pk": str(item.pk),
+        "judgment_pk": str(judgment.pk), "rater_pk": str(judgment.rater_id), "target_pk": str(item.pk), "name": "launch",
+        "object_id": str(study.pk), "code": "de",
+    }  # fmt: skip
+    pages = documents(client, values) | documents(client, values | {"pk": str(report.pk)})
+    assert [path for path, page in pages.items() if not SIDEBAR.search(page)] == []
+    assert [path for path, page in pages.items() if len(re.findall(r"<h1\b", page)) != 1] == []
+    assert [path for path, page in pages.items() if page.count('id="main"') != 1] == []
+    for part in (
+        "/reports/",
+        "/two-factor/",
+        "/api/v1/docs/",
+        "/messages/",
+        "/admin/annotator/message/",
+        "/sso/connections/",
+    ):
+        assert any(part in path for path in pages), part
+    assert len(pages) > 60
