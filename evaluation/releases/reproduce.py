@@ -74,7 +74,7 @@ def release_reproduce(
     """
     try:
         signed, notes = _signature(release, key)
-        stated, choices = _stated(release.manifest), _choices(release.manifest, encoders)
+        stated, choices = _stated(release.manifest), choices_of(release.manifest, encoders)
         released = release.report
         numbers: dict[str, int] = {}
         with tempfile.TemporaryDirectory(prefix="foretell-release-") as folder:
@@ -110,6 +110,17 @@ def release_reproduce(
         ],
         unchecked=[*known, STATEMENTS, *unchecked],
     )
+
+
+def signature_problems(release: Archive, key: str) -> list[str]:
+    """What is wrong with the signature, file by file; none if it is valid for ``key``, or without one for the key in the file.
+
+    Raises ``ArchiveError`` if ``key`` is none.
+    """
+    try:
+        return _signature(release, key)[0]
+    except KeyInvalid as error:
+        raise ArchiveError(str(error)) from error
 
 
 def _signature(release: Archive, key: str) -> tuple[list[str], str]:
@@ -164,7 +175,8 @@ def _stated(manifest: Mapping[str, Any]) -> Stated:
     return Stated(about, removed, attributes, free_text)
 
 
-def _choices(manifest: Mapping[str, Any], encoders: Collection[str]) -> Choices:
+def choices_of(manifest: Mapping[str, Any], encoders: Collection[str]) -> Choices:
+    """The choices of the released report. Raises ``ArchiveError`` if they name a model that isn't in ``ENCODERS`` or ``encoders``."""
     if not isinstance(manifest.get("choices"), dict):
         raise ArchiveError(f"{MANIFEST}: choices should be an object")
     choices = Choices.parse(manifest["choices"])
