@@ -90,7 +90,7 @@ def test_the_studies_are_closed_and_only_their_owner_sees_them() -> None:
     study = paid_study()
     snapshot_freeze(study=study, by=None)
     file = released(lambda: study)
-    owner, stranger = make_user("mia", staff=True), make_user("leo", is_staff=True)
+    owner, stranger = make_user("mia", staff=True), make_user("leo", staff=True)
     [study] = release_import(release_open(file), by=owner, workspace="From the owls")
     assert study.state == Study.State.CLOSED
     assert study.snapshot is not None
