@@ -39,6 +39,13 @@ class NewReleaseSerializer(KnownKeysSerializer):
     description = serializers.CharField(required=False, default="", allow_blank=True)
     licence = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
     citation = serializers.CharField(required=False, default="", allow_blank=True)
+    authors = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=20_000,
+        help_text="One a line: family name, given names; ORCID; affiliation.",
+    )
     attributes = serializers.ListField(
         child=serializers.CharField(),
         required=False,
@@ -69,6 +76,7 @@ class ReleaseSerializer(serializers.ModelSerializer):
             "description",
             "licence",
             "citation",
+            "authors",
             "attributes",
             "free_text",
             "state",

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from evaluation.models import ReleaseText, Report
+from evaluation.releases.creators import CreatorInvalid, creators_read
 from evaluation.selectors.release import attributes_of
 
 
@@ -30,6 +31,16 @@ class ReleaseForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="How to cite the data.",
     )
+    authors = forms.CharField(
+        required=False,
+        max_length=20_000,
+        label="Authors",
+        widget=forms.Textarea(
+            attrs={"rows": 3, "placeholder": "Doe, Jane; 0000-0002-1825-0097; University of Owls"}
+        ),
+        help_text="One a line: family name, given names; ORCID; affiliation (the last two may be missing). They are named in the citation "
+        "and in the metadata for repositories.",
+    )
     free_text = forms.BooleanField(
         required=False,
         label="Release free text",
@@ -43,6 +54,15 @@ class ReleaseForm(forms.Form):
         help_text="Release only what the consent text allows. Attributes that the report is grouped or filtered by are always "
         "released, because the report can't be computed without them.",
     )
+
+    def clean_authors(self) -> str:
+        """The lines, if each names somebody."""
+        authors: str = self.cleaned_data["authors"]
+        try:
+            creators_read(authors.splitlines())
+        except CreatorInvalid as error:
+            raise forms.ValidationError(f"{error}.") from None
+        return authors
 
     def __init__(self, *args: Any, report: Report, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

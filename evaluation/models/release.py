@@ -29,6 +29,12 @@ class Release(models.Model):
     )
     licence = models.CharField(max_length=200, blank=True, help_text="For example CC BY 4.0.")
     citation = models.TextField(blank=True, help_text="How to cite the data.")
+    authors = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="One a line: family name, given names; ORCID; affiliation. An institution has no comma.",
+    )
     attributes = models.JSONField(
         default=list, blank=True, help_text="The attributes of raters that are released."
     )

@@ -18,6 +18,10 @@ class About:
     description: str = ""
     licence: str = ""
     citation: str = ""
+    #: Each as ``creators_read`` reads it.
+    creators: tuple[str, ...] = ()
+    #: ISO date of the release.
+    date: str = ""
     attributes: frozenset[str] = frozenset()
 
 

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import IO, Any
 
+from evaluation.releases.described.files import DESCRIBED
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
 from evaluation.releases.tables import TABLES
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST, REPORT, PAGE, CARD, RATINGS = (
     "manifest.json", "report.json", "report.html", "README.md", "ratings.csv",
 )  # fmt: skip
@@ -30,7 +31,8 @@ def table_file(name: str) -> str:
 
 
 #: All files of a release, in their order.
-CONTENTS = (CARD, PAGE, REPORT, RATINGS, *(table_file(table.name) for table in TABLES))
+MADE = (CARD, PAGE, REPORT, RATINGS, *(table_file(table.name) for table in TABLES))
+CONTENTS = (*MADE, *DESCRIBED)
 SIGNED = (SUMS, SIGNATURE, PUBLIC)
 
 
@@ -53,6 +55,11 @@ class Writer:
                 digest.update(piece)
                 size += len(piece)
         self._files[name] = {"sha256": digest.hexdigest(), "bytes": size}
+
+    @property
+    def files(self) -> dict[str, dict[str, Any]]:
+        """The files so far, each with its ``sha256`` and ``bytes``."""
+        return dict(self._files)
 
     def close(self, about: Mapping[str, Any], *, private: str) -> None:
         """Add the manifest, with ``about`` and the list of files, and sign all of it with a private key."""

@@ -37,6 +37,7 @@ from evaluation.releases.contents import (
     report_text,
     without_links,
 )
+from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.free_texts import Decisions
 from evaluation.releases.pseudonyms import renamed
 from evaluation.releases.reproduction import reproduction
@@ -125,6 +126,10 @@ def release_build(
         add(RATINGS, pieces(made.ratings))
         for table in TABLES:
             writer.add(table_file(table.name), pieces(folder / f"{table.name}.jsonl"))
+        for name, text in texts_make(made.described).items():
+            add(name, text_pieces(text))
+        for name, text in indexes_make(made.described, writer.files).items():
+            add(name, text_pieces(text))
         told = manifest_about(
             stated=stated, choices=choices, inputs_hash=made.inputs_hash, rows=rows, made=made_with()
         )

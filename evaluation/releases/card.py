@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from annotator.core.words import money
 from annotator.models import Study
 from annotator.selectors.study import study_hit_type
 from evaluation.releases.about import About
+from evaluation.releases.creators import creators_read
+from evaluation.releases.licences import licence_read
 from evaluation.releases.ratings_file import COLUMNS
 from evaluation.reports.choices import specs
 from evaluation.reports.words import count, listed
@@ -58,6 +61,7 @@ class CardFacts:
 def card(facts: CardFacts) -> str:
     """The data card as Markdown."""
     sections = [
+        _front_matter(facts),
         f"# {facts.about.title or 'Data: ' + listed([study.title for study in facts.studies])}",
         facts.about.description or "",
         _terms(facts),
@@ -71,10 +75,20 @@ def card(facts: CardFacts) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+def _front_matter(facts: CardFacts) -> str:
+    """What Hugging Face's ``datasets`` reads at the beginning of a data card: ``load_dataset(FOLDER)`` gives the ratings."""
+    lines = [f"pretty_name: {json.dumps(facts.about.title, ensure_ascii=False)}"] if facts.about.title else []
+    licence = licence_read(facts.about.licence).spdx.lower()
+    lines += [f"license: {licence}"] if licence else []
+    lines += ["configs:", "- config_name: ratings", "  data_files: ratings.csv", "  default: true"]
+    return "\n".join(["---", *lines, "---"])
+
+
 def _terms(facts: CardFacts) -> str:
     return (
         f"## Licence and citation\n\nLicence: {facts.about.licence or NOT_SAID}\n\n"
-        f"Cite as: {facts.about.citation or NOT_SAID}"
+        f"Cite as: {facts.about.citation or NOT_SAID}\n\n"
+        f"Authors: {'; '.join(one.full_name for one in creators_read(facts.about.creators)) or NOT_SAID}"
     )
 
 
@@ -162,6 +176,9 @@ def _files(facts: CardFacts) -> str:
         f"| column | contents |\n|---|---|\n{columns}\n\n"
         "`tables/` has everything that the report is computed from, as JSON lines. `id` is a row's number; a column that ends in "
         f"`_id` is the number of a row of another table.\n\n| file | rows | contents |\n|---|---|---|\n{tables}\n\n"
+        "For other tools: `croissant.json`, `datapackage.json` (Frictionless), `ro-crate-metadata.json`, `datacite.json` and `CITATION.cff` "
+        "describe the data; Hugging Face's `load_dataset(FOLDER)` gives the ratings. `analysis/headline.py` computes headline numbers with pandas "
+        "alone, `analysis/mixed_models.R` mixed models with lme4. `methods.md` and `methods.tex` are a paragraph for a methods section.\n\n"
         "`manifest.json` lists the files with their SHA-256, and `SHA256SUMS` is signed with the lab's key (`SHA256SUMS.sig`, "
         "`signing-key.pem`)."
     )

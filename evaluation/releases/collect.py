@@ -13,7 +13,7 @@ from django.db.models import Model
 from annotator.models import Explanation, Judgment, Participation, Rater
 from evaluation.ratings.load import study_ratings
 from evaluation.releases.free_texts import Decisions, FreeTexts, Responses
-from evaluation.releases.pseudonyms import pseudonyms
+from evaluation.releases.pseudonyms import pseudonyms, source_released
 from evaluation.releases.screening import TextScreen
 from evaluation.releases.tables import ReleasedTable, Scope
 
@@ -47,7 +47,10 @@ class Collection:
         self.attributes = attributes
         people = Rater.objects.filter(pk__in=scope.raters, kind=Rater.Kind.HUMAN, rehearsal=False)
         named = {rater.pk: rater for rater in people if not rater.is_numbered}
-        self._pseudonyms = pseudonyms(key, named)
+        # Raters of an imported release have pseudonyms already; with others, its report would not be the same.
+        kept = {pk: one.name for pk, one in named.items() if source_released(one.source) != one.source}
+        fresh = pseudonyms(key, named.keys() - kept.keys())
+        self._pseudonyms = dict(sorted((kept | fresh).items(), key=lambda pair: pair[1]))
         self.names = {named[pk].name: name for pk, name in self._pseudonyms.items()}
         self.screen = TextScreen(identifiers(scope), labels=labels_chosen(scope))
         self.texts = FreeTexts(
@@ -129,7 +132,7 @@ class Collection:
     def _rater(self, pk: int, row: Row) -> Row:
         """A person's row under the pseudonym; simulators and rehearsal raters are nobody and keep their names."""
         if pk not in self._pseudonyms:
-            return row
+            return row | {"source": source_released(str(row["source"]))}
         source = f"{_IMPORTED}release" if str(row["source"]).startswith(_IMPORTED) else "release"
         return row | {"name": self._pseudonyms[pk], "source": source}
 
@@ -188,7 +191,7 @@ def identifiers(scope: Scope) -> set[str]:
     people = Rater.objects.filter(pk__in=scope.raters, kind=Rater.Kind.HUMAN, rehearsal=False)
     found: set[str] = set()
     for rater in people.select_related("user"):
-        if not rater.is_numbered:
+        if not rater.is_numbered and source_released(rater.source) == rater.source:
             found.add(rater.name)
         if rater.user is not None:
             user = rater.user

@@ -13,6 +13,7 @@ from annotator.models import Study
 from evaluation.core.version import libraries, software
 from evaluation.releases.about import About
 from evaluation.releases.card import CardFacts, card
+from evaluation.releases.described.description import Description, describe
 from evaluation.releases.ratings_file import ratings_csv
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across, figures_draw
@@ -34,14 +35,14 @@ class Stated:
 
 @dataclass(frozen=True)
 class Made:
-    """What is made from the data of a release. ``ratings`` is the path of the table; ``card`` and ``page`` make their texts from a
-    report's content."""
+    """What is made from the data of a release. ``ratings`` is the path of the table; ``described`` is what its descriptions are made of."""
 
     content: dict[str, Any]
     inputs_hash: str
     card: str
     page: str
     ratings: Path
+    described: Description
 
 
 def made_with() -> dict[str, str]:
@@ -67,17 +68,32 @@ def contents_make(
         out.writelines(ratings_csv(studies))
     content = json.loads(report_text(without_links(computed.content)))
     told = shown(content)
+    about, numbers = stated.about, rows()
     facts = CardFacts(
-        about=stated.about,
+        about=about,
         content=told,
-        rows=rows(),
+        rows=numbers,
         removed=stated.removed,
         studies=studies,
         attributes=stated.attributes,
         free_text=stated.free_text,
     )
     page = export(told, figures_draw(told), "html")
-    return Made(content, computed.inputs_hash, card(facts), page, ratings)
+    described = describe(
+        title=about.title,
+        description=about.description,
+        licence=about.licence,
+        citation=about.citation,
+        creators=about.creators,
+        date=about.date,
+        attributes=stated.attributes,
+        free_text=stated.free_text,
+        studies=studies,
+        content=told,
+        rows=numbers,
+        software=software(),
+    )
+    return Made(content, computed.inputs_hash, card(facts), page, ratings, described)
 
 
 def manifest_about(
@@ -90,6 +106,8 @@ def manifest_about(
         "description": about.description,
         "licence": about.licence,
         "citation": about.citation,
+        "creators": list(about.creators),
+        "date": about.date,
         "attributes": sorted(stated.attributes),
         "removed": dict(stated.removed),
         "free_text": stated.free_text,

@@ -51,6 +51,20 @@ def pseudonyms(key: str, rater_pks: Iterable[int]) -> dict[int, str]:
     return dict(sorted(found.items(), key=lambda pair: pair[1]))
 
 
+def source_imported(source: str, mark: str) -> str:
+    """The source of a rater who comes from a release; ``mark`` distinguishes releases with the same pseudonyms.
+
+    >>> source_imported("release", "3f2a"), source_released("release @3f2a"), source_released("login")
+    ('release @3f2a', 'release', 'login')
+    """
+    return f"{source[:80]} @{mark}"
+
+
+def source_released(source: str) -> str:
+    """The source as the release had it, where the rater comes from one."""
+    return source.partition(" @")[0]
+
+
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
     """JSON in which every text that is a name has become its pseudonym. Names inside longer texts stay.
 

@@ -28,6 +28,7 @@ from evaluation.releases.archive import (
     ArchiveError,
     table_file,
 )
+from evaluation.releases.described.files import DESCRIBED
 from evaluation.releases.rows import RowChecks
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS
 from evaluation.releases.tables import TABLES
@@ -37,6 +38,7 @@ MB = 2**20
 LARGEST = {
     MANIFEST: MB, SUMS: 64 * 1024, SIGNATURE: 64, PUBLIC: 4096, CARD: 16 * MB, REPORT: 128 * MB, PAGE: 256 * MB, RATINGS: 4096 * MB,
 }  # fmt: skip
+LARGEST |= dict.fromkeys(DESCRIBED, 16 * MB)
 LARGEST_TABLE = 4096 * MB
 LONGEST_LINE = 16 * MB
 #: Deflate makes releases about 20 times smaller. More than this, in a file that isn't small, is an attempt to fill memory or disk.

@@ -15,6 +15,7 @@ from evaluation.releases.about import About
 from evaluation.releases.archive import (
     CARD,
     CONTENTS,
+    MADE,
     MANIFEST,
     PAGE,
     RATINGS,
@@ -31,6 +32,8 @@ from evaluation.releases.contents import (
     manifest_about,
     report_text,
 )
+from evaluation.releases.creators import creators_read
+from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.differences import MOST, json_differences, text_differences
 from evaluation.releases.reading import LONGEST_LINE, MB, Archive, json_read
 from evaluation.releases.reproduction import Reproduction, reproduction
@@ -53,7 +56,7 @@ from evaluation.selectors.endpoint import SENTENCES
 ENCODERS = frozenset({AUTO, TFIDF, SENTENCES})
 _IMAGE = re.compile(rb"data:image/[a-z+]+;base64,[A-Za-z0-9+/=]*")
 #: What nobody can check from the data.
-STATEMENTS = "what the authors say: the title, description, licence and citation, which attributes and texts they released, and the numbers of what was removed from free text"
+STATEMENTS = "what the authors say: the title, description, licence, citation, authors and date, which attributes and texts they released, and the numbers of what was removed from free text"
 
 
 def release_reproduce(
@@ -71,7 +74,7 @@ def release_reproduce(
     """
     try:
         signed, notes = _signature(release, key)
-        stated, choices = _stated(release.manifest), _choices(release.manifest, encoders)
+        stated, choices = _stated(release.manifest), choices_of(release.manifest, encoders)
         released = release.report
         numbers: dict[str, int] = {}
         with tempfile.TemporaryDirectory(prefix="foretell-release-") as folder:
@@ -103,9 +106,21 @@ def release_reproduce(
             notes,
             "the SHA-256 of every file",
             f"{REPORT}, {PAGE} with its figures and sentences, {RATINGS}, {CARD} and {MANIFEST}: made again from the tables and compared",
+            "the files for other tools (Croissant, Frictionless, RO-Crate, DataCite, citation, methods, scripts): made again and compared",
         ],
         unchecked=[*known, STATEMENTS, *unchecked],
     )
+
+
+def signature_problems(release: Archive, key: str) -> list[str]:
+    """What is wrong with the signature, file by file; none if it is valid for ``key``, or without one for the key in the file.
+
+    Raises ``ArchiveError`` if ``key`` is none.
+    """
+    try:
+        return _signature(release, key)[0]
+    except KeyInvalid as error:
+        raise ArchiveError(str(error)) from error
 
 
 def _signature(release: Archive, key: str) -> tuple[list[str], str]:
@@ -146,16 +161,22 @@ def _stated(manifest: Mapping[str, Any]) -> Stated:
 
     texts = {name: part(name, str) for name in ("title", "description", "licence", "citation")}
     attributes, removed, free_text = part("attributes", list), part("removed", dict), part("free_text", bool)
+    creators, date = part("creators", list), part("date", str)
+    if not all(isinstance(one, str) for one in creators):
+        raise ArchiveError(f"{MANIFEST}: creators should be texts")
+    creators_read(creators)
     if not all(isinstance(one, str) for one in attributes):
         raise ArchiveError(f"{MANIFEST}: attributes should be names")
     if not all(isinstance(one, int) and one > 0 for one in removed.values()):
         raise ArchiveError(f"{MANIFEST}: removed should be numbers")
     for name in ("software", "libraries"):
         part(name, str)
-    return Stated(About(**texts, attributes=frozenset(attributes)), removed, attributes, free_text)
+    about = About(**texts, creators=tuple(creators), date=date, attributes=frozenset(attributes))
+    return Stated(about, removed, attributes, free_text)
 
 
-def _choices(manifest: Mapping[str, Any], encoders: Collection[str]) -> Choices:
+def choices_of(manifest: Mapping[str, Any], encoders: Collection[str]) -> Choices:
+    """The choices of the released report. Raises ``ArchiveError`` if they name a model that isn't in ``ENCODERS`` or ``encoders``."""
     if not isinstance(manifest.get("choices"), dict):
         raise ArchiveError(f"{MANIFEST}: choices should be an object")
     choices = Choices.parse(manifest["choices"])
@@ -228,6 +249,7 @@ def _compare(
         else:
             problems += text_differences(PAGE, page, again)
     problems += _ratings(release, made.ratings)
+    problems += _descriptions(release, made)
     about = manifest_about(
         stated=stated,
         choices=choices,
@@ -235,11 +257,7 @@ def _compare(
         rows=rows,
         made={name: str(release.manifest[name]) for name in ("software", "libraries")},
     )
-    files = {
-        name: {"sha256": release.digests[name], "bytes": release.file.getinfo(name).file_size}
-        for name in CONTENTS
-    }
-    expected = manifest_text(about, files)
+    expected = manifest_text(about, _files(release, CONTENTS))
     if release.read(MANIFEST) != expected:
         wanted = json_read(expected, MANIFEST)
         problems += [
@@ -254,6 +272,25 @@ def _compare(
             "differences of pages can be due to that. Check it with the version that made it."
         )
     return problems, unchecked
+
+
+def _descriptions(release: Archive, made: Made) -> list[str]:
+    """What differs in the files that describe the release."""
+    facts = made.described.made_with(str(release.manifest["software"]))
+    again = texts_make(facts)
+    again |= indexes_make(facts, _files(release, (*MADE, *again)))
+    return [
+        said
+        for name, text in again.items()
+        for said in text_differences(name, release.read(name), text.encode())
+    ]
+
+
+def _files(release: Archive, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {"sha256": release.digests[name], "bytes": release.file.getinfo(name).file_size}
+        for name in names
+    }
 
 
 def _ratings(release: Archive, made: Path) -> list[str]:

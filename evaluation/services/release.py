@@ -22,6 +22,7 @@ from annotator.core.downloads import Download
 from annotator.models import AuditAction, User
 from annotator.services.audit import audit_write
 from evaluation.models import Release, ReleaseText, Report
+from evaluation.releases.creators import CreatorInvalid, creators_read
 from evaluation.releases.pseudonyms import key_make
 from evaluation.selectors.release import attributes_of
 from evaluation.services.signing_key import private_of, signing_key_of
@@ -42,6 +43,7 @@ def release_create(
     description: str = "",
     licence: str = "",
     citation: str = "",
+    authors: str = "",
     attributes: Collection[str] = (),
     free_text: bool = False,
     user: User | None = None,
@@ -49,8 +51,8 @@ def release_create(
 ) -> Release:
     """Request a release of a finished report; the job starts once the transaction is committed.
 
-    The caller has checked that the researcher may do so for all the report's studies. Raises ``ValidationError`` if the report
-    isn't done or no rater has an attribute of that name. Without ``send``, the caller builds it.
+    The caller has checked that the researcher may do so for all the report's studies. ``authors`` are lines as ``creators_read`` reads
+    them. Raises ``ValidationError`` if the report isn't done, a line names no author, or no rater has an attribute of that name. Without ``send``, the caller builds it.
     """
     if report.state != Report.State.DONE:
         raise ValidationError("Only a finished report can be released.")
@@ -59,9 +61,13 @@ def release_create(
     if strange:
         names = ", ".join(known) or "none"
         raise ValidationError({"attributes": f"No rater has {strange[0]!r}. Attributes of raters: {names}."})
+    try:
+        creators_read(authors.splitlines())
+    except CreatorInvalid as error:
+        raise ValidationError({"authors": f"{error}."}) from None
     release = Release(
         report=report, title=title.strip(), description=description.strip(), licence=licence.strip(),
-        citation=citation.strip(), attributes=sorted(set(attributes)), free_text=free_text, key=key_make(), created_by=user,
+        citation=citation.strip(), authors=authors.strip(), attributes=sorted(set(attributes)), free_text=free_text, key=key_make(), created_by=user,
         progress="Waiting for a worker",
     )  # fmt: skip
     release.full_clean()
@@ -121,6 +127,8 @@ def _build(release: Release, file: IO[bytes]) -> dict[str, Any]:
         description=release.description,
         licence=release.licence,
         citation=release.citation,
+        creators=tuple(line.strip() for line in release.authors.splitlines() if line.strip()),
+        date=f"{release.created_at:%Y-%m-%d}",
         attributes=frozenset(release.attributes),
     )
     built = release_build(

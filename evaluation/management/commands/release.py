@@ -30,6 +30,14 @@ class Command(BaseCommand):
         ):
             parser.add_argument(f"--{name}", default="", help=text)
         parser.add_argument(
+            "--author",
+            action="append",
+            default=[],
+            dest="authors",
+            metavar="AUTHOR",
+            help="An author: 'family name, given names; ORCID; affiliation'. Can be repeated.",
+        )
+        parser.add_argument(
             "--attribute",
             action="append",
             default=[],
@@ -56,6 +64,7 @@ class Command(BaseCommand):
         try:
             release = release_create(
                 report=report,
+                authors="\n".join(options["authors"]),
                 attributes=options["attributes"],
                 free_text=options["free_text"],
                 send=False,

@@ -55,7 +55,7 @@ class Command(BaseCommand):
             with limits(minutes=options["minutes"], megabytes=options["memory"], error=ArchiveError):
                 release = release_open(options["file"])
                 reproduction = release_reproduce(
-                    release, key=_key(options["key"]), encoders=options["encoders"]
+                    release, key=key_of(options["key"]), encoders=options["encoders"]
                 )
         except ArchiveError as error:
             raise CommandError(f"{name}: {printable_lines(str(error))}") from error
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         self.stdout.write(printable_lines("\n".join([in_words(reproduction), *scope])))
 
 
-def _key(text: str) -> str:
+def key_of(text: str) -> str:
     """The key itself, or the contents of the file that it names."""
     path = Path(text)
     if not text or text.startswith("ed25519:"):
