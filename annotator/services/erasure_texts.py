@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from django.db.models import Model, QuerySet
 
 from annotator.core.canonical import digest_of
 from annotator.core.kept_elsewhere import cleaned
-from annotator.core.spellings import Names, letters_of, long_enough, ordinary, spaceless, telling
+from annotator.core.spellings import Names, letters_of, long_enough, ordinary, telling
 from annotator.core.words import listed, plural
 from annotator.hit_types.base import HitType
 from annotator.models import (
@@ -124,8 +123,8 @@ class NameRemover:
         """The text with a note in place of each name."""
         if not self._any.within(text):
             return text
-        spans = [(start, _with_marks(text, end)) for start, end in self._anywhere.spans(text)]
-        spans += [span for names in self._words.values() for span in _whole(names, text)]
+        spans = self._anywhere.spans(text)
+        spans += [span for names in self._words.values() for span in names.spans(text, whole=True)]
         pieces, at = [], 0
         for start, end in sorted(spans):
             if start >= at:
@@ -140,25 +139,7 @@ class NameRemover:
         """The ordinary words among the names that are in a text."""
         if not self._any.within(text):
             return set()
-        return {name for name, names in self._words.items() if _whole(names, text)}
-
-
-def _whole(names: Names, text: str) -> list[tuple[int, int]]:
-    """Where a name is a word of its own; digits may follow it. Scripts without spaces have it anywhere."""
-    spans = [(start, _with_marks(text, end)) for start, end in names.spans(text)]
-    return [
-        (start, end)
-        for start, end in spans
-        if spaceless(text[start:end])
-        or not (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha())
-    ]
-
-
-def _with_marks(text: str, end: int) -> int:
-    """The end of a name with the accents that are characters of their own."""
-    while end < len(text) and unicodedata.category(text[end]).startswith("M"):
-        end += 1
-    return end
+        return {name for name, names in self._words.items() if names.spans(text, whole=True)}
 
 
 def names_remove(*, study: Study, identifiers: Iterable[str]) -> tuple[Callable[[str], str], list[str]]:

@@ -136,7 +136,7 @@ def zip_images(file: IO[bytes]) -> Iterator[tuple[str, bytes]]:
                 with archive.open(one) as packed:
                     # At most the allowed bytes, whatever size the archive states.
                     content = packed.read(settings.IMAGE_MAX_BYTES + 1)
-            except (*ARCHIVE_ERRORS, OSError) as error:
+            except ARCHIVE_ERRORS as error:
                 raise ValidationError(f"{one.filename}: can't be unpacked: {error}") from None
             yield one.filename, content
 

@@ -1,4 +1,5 @@
-"""Imports of material with all checks, exports of judgments as CSV, and workbooks larger than they look: time and memory.
+"""Imports of material with all checks, exports of judgments as CSV, workbooks larger than they look, large JSON lists,
+and releases made to break a check: time and memory.
 
     make bench ARGS="files [--items 20000 200000] [--judgments 60000 600000]"
 
@@ -125,6 +126,32 @@ def hostile(millions: int) -> dict[str, float]:
     }
 
 
+def json_list(megabytes: int) -> dict[str, float]:
+    """A JSON list of this many MB, in objects of 1 kB, read as a dataset's file is; a negative number: of one object, refused."""
+    from annotator.core.tables.faults import FaultLog, FileRefused
+    from annotator.core.tables.plain_file import Limits
+    from annotator.core.tables.rows import table_open
+
+    with tempfile.TemporaryFile() as file:
+        file.write(b'[{"question": "')
+        for number in range(abs(megabytes) * 1024):
+            file.write(b"x" * 1024 if megabytes < 0 else b'%1000d"},\n{"question": "' % number)
+        file.write(b'"}]')
+        idle, used, start = _peak(), time.process_time(), time.perf_counter()
+        limits = Limits(size=2 * abs(megabytes) * 2**20, rows=10_000_000)
+        rows = 0
+        with suppress(FileRefused):
+            rows = sum(
+                1 for _ in table_open(file, name="x.json", log=FaultLog("x"), limits=limits, lists=True).rows
+            )
+        return {
+            "seconds": time.perf_counter() - start,
+            "processor": time.process_time() - used,
+            "MB above idle": _peak() - idle,
+            "rows": rows,
+        }
+
+
 def archive(megabytes: int) -> dict[str, float]:
     """A release with a table of one line of this many MB that ends nowhere, refused."""
     _django()
@@ -172,9 +199,13 @@ def main() -> None:
         name, size = options.one
         print(
             json.dumps(
-                {"imported": imported, "exported": exported, "hostile": hostile, "archive": archive}[name](
-                    int(size)
-                )
+                {
+                    "imported": imported,
+                    "exported": exported,
+                    "hostile": hostile,
+                    "archive": archive,
+                    "json_list": json_list,
+                }[name](int(size))
             )
         )
         return
@@ -183,6 +214,13 @@ def main() -> None:
         print(
             f"workbook of {millions} million blank texts: {found['seconds']:.1f} s, its process {found['MB of its process']:.0f} MB, "
             f"the caller {found['MB above idle']:.0f} MB above idle",
+            flush=True,
+        )
+    for megabytes in (10, 95, -95):
+        found = one("json_list", megabytes)
+        print(
+            f"JSON list of {abs(megabytes)} MB{' in one object' if megabytes < 0 else ''}: {found['rows']:,.0f} rows after "
+            f"{found['seconds']:.1f} s, {found['MB above idle']:.0f} MB above idle",
             flush=True,
         )
     for megabytes in (31, 1_500):

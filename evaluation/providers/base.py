@@ -28,6 +28,9 @@ ErrorKind = Literal[
     "cancelled",  # its run was cancelled before the reply arrived
 ]
 
+#: What a server can't do, by the words of its error; empty if it's something else.
+Lacks = Literal["", "json_schema"]
+
 #: Errors that would occur again for the same item; other items may be accepted.
 ITEM_REFUSED: frozenset[str] = frozenset({"bad_request", "context_length"})
 #: Errors that occur for every item until somebody changes the endpoint.
@@ -46,7 +49,8 @@ PERHAPS_PAID: frozenset[str] = frozenset(
 
 class ProviderError(Exception):
     """A request failed. ``retry_after`` is in seconds, if the provider gave it. ``reply`` is what was received
-    nevertheless (a refusal, a filtered reply, one without choices), which may be charged for.
+    nevertheless (a refusal, a filtered reply, one without choices), which may be charged for. ``lacks`` is what the server
+    said that it can't do.
     """
 
     def __init__(
@@ -57,8 +61,10 @@ class ProviderError(Exception):
         retry_after: float | None = None,
         status: int = 0,
         reply: ChatReply | None = None,
+        lacks: Lacks = "",
     ):
         self.kind: ErrorKind = kind
+        self.lacks: Lacks = lacks
         self.retry_after = retry_after
         self.status = status
         self.reply = reply

@@ -182,6 +182,7 @@ class Client:
             f"HTTP {status}: {message or response.text[:300]}"[:500],
             retry_after=retry_after_of(response.headers),
             status=status,
+            lacks=self.provider.lacks(body),
         )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, ProviderError
+from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, Lacks, ProviderError
 from evaluation.providers.hosts import HostPolicy
 from evaluation.providers.prices import ListPrice, shipped_price
 
@@ -221,6 +221,10 @@ class Provider(ABC):
     @abstractmethod
     def read_error(self, status: int, body: JSON, *, base_url: str) -> tuple[str, ErrorKind | None]:
         """The message of an error with what to do about it, and its kind if the error says more than the status."""
+
+    def lacks(self, body: JSON) -> Lacks:
+        """What the server can't do, by the body of an error; empty if the error is about something else."""
+        return ""
 
     # -- other requests -----------------------------------------------------------------------------
 

@@ -195,7 +195,7 @@ def identifiers(scope: Scope) -> set[str]:
             found.add(rater.name)
         if rater.user is not None:
             user = rater.user
-            found |= {user.username, user.email, user.first_name, user.last_name}
+            found |= {user.username, user.email, user.first_name, user.last_name, user.get_full_name()}
     joined = Participation.objects.filter(study__in=scope.study_pks, rater__rehearsal=False)
     for ids in joined.values_list("recruiter_id", "recruiter_session"):
         found |= set(ids)

@@ -162,7 +162,7 @@ def _pieces(file: zipfile.ZipFile, name: str) -> Iterator[bytes]:
         with file.open(name) as found:
             while piece := found.read(_PIECE):
                 yield piece
-    except (*ARCHIVE_ERRORS, NotImplementedError) as error:
+    except ARCHIVE_ERRORS as error:
         raise ArchiveError(f"{name} can't be unpacked: {printable(str(error), most=200)}") from error
 
 
@@ -174,7 +174,9 @@ def release_open(file: Path | IO[bytes], *, tick: Callable[[], None] = lambda: N
     try:
         _few_entries(file)
         opened = zipfile.ZipFile(file)
-    except (*ARCHIVE_ERRORS, NotImplementedError, struct.error) as error:
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
+        raise
+    except ARCHIVE_ERRORS as error:
         raise ArchiveError(f"this is not a release: {printable(str(error), most=200)}") from error
     infos = {info.filename: info for info in opened.infolist()}
     if MANIFEST not in infos:
@@ -189,7 +191,10 @@ def release_open(file: Path | IO[bytes], *, tick: Callable[[], None] = lambda: N
         )
     _names(opened)
     digests, problems = _digests(opened, manifest["files"], tick)
-    problems += container_problems(opened)
+    try:
+        problems += container_problems(opened)
+    except ARCHIVE_ERRORS as error:  # a place before the beginning of the file
+        problems.append(f"the archive's list of files was changed: {printable(str(error), most=200)}")
     if problems:
         raise ArchiveError("\n".join(problems))
     return Archive(opened, manifest, digests)

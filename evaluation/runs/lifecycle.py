@@ -17,6 +17,7 @@ from annotator.services.audit import audit_write
 from evaluation.core.failure_words import failure_words
 from evaluation.models import Call, Endpoint, Run
 from evaluation.runs.endpoint_settings import DEPLOYMENTS, confirmed_check, deployments_set, has_moved
+from evaluation.runs.settle import too_many_failed
 from evaluation.runs.wake import pipeline_wake, run_wake
 from evaluation.selectors.endpoint import endpoints_usable_in
 
@@ -189,7 +190,7 @@ def run_give_up(*, run: Run, calls: Collection[int] | None = None) -> int:
         given_up = held.update(state=Call.State.FAILED, finished_at=timezone.now(), not_before=None)
         if not given_up:
             raise Conflict("No call of this run has failed and waits to be sent again.")
-        run_finish(run=run)
+        run_finish(run=run, accept_failures=True)
     return given_up
 
 
@@ -212,19 +213,28 @@ def run_continue_without(*, run: Run, calls: Collection[int] | None = None) -> i
             finished_at=timezone.now(),
             not_before=None,
         )
-        if not run_finish(run=row):
+        if not run_finish(run=row, accept_failures=True):
             run_start(run=row)
     return given_up
 
 
-def run_finish(*, run: Run) -> bool:
-    """End the run if every call has ended and every result has been applied. Returns whether the run is over."""
+def run_finish(*, run: Run, accept_failures: bool = False) -> bool:
+    """End the run if every call has ended and every result has been applied. Returns whether the run is over.
+
+    If too many of its calls have failed since its last start, it pauses instead, as it would have with calls left: its failed calls can
+    be retried, and it ends when it is resumed. With ``accept_failures`` it ends whatever has failed.
+    """
     with transaction.atomic():
         run = _locked(run)
         if run.state in OVER:
             return True
         left = Call.objects.filter(run=run, state__in=[Call.State.PENDING, Call.State.IN_FLIGHT])
         if left.exists() or Call.objects.filter(run=run, state=Call.State.DONE, applied=False).exists():
+            return False
+        if not accept_failures and (reason := too_many_failed(run)):
+            if run.state != Run.State.PAUSED:
+                run.state, run.reason = Run.State.PAUSED, reason
+                run.save(update_fields=["state", "reason"])
             return False
         run.reason = _failures(run)
         run.state = Run.State.INCOMPLETE if run.reason else Run.State.DONE

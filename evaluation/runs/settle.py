@@ -91,6 +91,8 @@ LEAST_ENDED = 10
 FINAL_FAILURES = frozenset({"failed", "unparsable"})
 _SHARE = """
 SELECT count(*) FILTER (WHERE c.state <> 'done'), count(*), r.max_failed_share,
+    count(*) FILTER (WHERE c.state = 'failed' AND c.error_kind = 'bad_request'),
+    EXISTS (SELECT 1 FROM evaluation_call d WHERE d.run_id = r.id AND d.state NOT IN ('failed', 'unparsable')),
     mode() WITHIN GROUP (ORDER BY c.error_kind) FILTER (WHERE c.state <> 'done'),
     max(c.error) FILTER (WHERE c.state <> 'done')
 FROM evaluation_run r LEFT JOIN evaluation_call c ON c.run_id = r.id AND c.state IN ('done', 'failed', 'unparsable')
@@ -144,7 +146,7 @@ def settle(*, run: Run, token: str, outcomes: Sequence[Outcome]) -> int:
         reason = refused or next((o.pause for o in kept if o.pause), "")
         reason = reason or (share_reason(latest, most=most, outcomes=outcomes) if latest != before else "")
         if not reason and any(o.state in FINAL_FAILURES for o in kept):
-            reason = _too_many_failed(cursor, run)
+            reason = too_many_failed(run)
         if over and not reason:
             reason = _overrun(max(kept, key=lambda o: o.cost - o.reserved))
         if reason:
@@ -202,11 +204,14 @@ def _minimal(row: JSON) -> JSON:
     return row | empty | {"state": "failed", "text": text, "again_in": None, "applied": False}
 
 
-def _too_many_failed(cursor: Any, run: Run) -> str:
-    """The reason to pause the run if too many of the calls that ended since its last start have failed."""
-    cursor.execute(_SHARE, {"run": run.pk})
-    failed, ended, most, kind, message = cursor.fetchone()
-    if ended < LEAST_ENDED or failed <= most * ended:
+def too_many_failed(run: Run) -> str:
+    """The reason to pause the run if too many of the calls that ended since its last start have failed: more than its share of at least
+    ``LEAST_ENDED``, or of a run's last calls, when none was ever answered and the server refused every request."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SHARE, {"run": run.pk})
+        failed, ended, most, refused, any_done, kind, message = cursor.fetchone()
+    none_taken = 0 < failed == refused and not any_done and most < 1
+    if not none_taken and (ended < LEAST_ENDED or failed <= most * ended):
         return ""
     return (
         f"{failed} of {ended} calls failed, most of them: {failure_words(kind)}. {message[:300]} Fix the cause and resume, or allow a "

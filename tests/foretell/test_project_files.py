@@ -17,6 +17,7 @@ from tests.older_python import older
 PROJECT = tomllib.loads((env.ROOT / "pyproject.toml").read_text())["project"]
 FILES = [
     "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", ".pre-commit-config.yaml", ".github/workflows/ci.yml",
+    ".github/workflows/dependencies.yml",
     ".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/bug.md", ".github/ISSUE_TEMPLATE/feature.md", "pyproject.toml",
     "requirements.lock", "requirements-dev.lock", "requirements-sentry.lock",
 ]  # fmt: skip
@@ -35,6 +36,35 @@ def test_the_workflow_and_the_hooks_run_programs_that_are_there() -> None:
     assert {"run": ".ci/run"} in steps
     hooks = yaml.safe_load((env.ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     assert [hook["entry"] for hook in hooks if not (env.ROOT / hook["entry"].split()[0]).exists()] == []
+
+
+def test_the_tests_run_on_every_python_that_the_project_names() -> None:
+    workflow = yaml.safe_load((env.ROOT / ".github/workflows/ci.yml").read_text())
+    tried = set(workflow["jobs"]["check-and-test"]["strategy"]["matrix"]["python"])
+    named = {
+        one.rpartition(" :: ")[2]
+        for one in PROJECT["classifiers"]
+        if one.startswith("Programming Language :: Python :: 3.")
+    }
+    assert named == tried
+
+
+def test_every_lock_file_is_checked_for_advisories_and_the_products_is_in_the_bill_of_materials() -> None:
+    workflow = yaml.safe_load((env.ROOT / ".github/workflows/dependencies.yml").read_text())
+    assert workflow[True]["schedule"], "advisories come later, too"  # YAML reads the key "on" as true
+    commands = {
+        name: "\n".join(step.get("run", "") for step in job["steps"])
+        for name, job in workflow["jobs"].items()
+    }
+    locks = sorted(one.name for one in env.ROOT.glob("requirements*.lock"))
+    assert len(locks) == 3
+    assert [one for one in locks if f"--requirement {one}" not in commands["advisories"]] == []
+    assert "cyclonedx-py requirements requirements.lock" in commands["bill-of-materials"]
+    # The tools themselves have exact versions.
+    assert re.findall(r"pip install --quiet (\S+)==[0-9.]+$", "\n".join(commands.values()), re.M) == [
+        "cyclonedx-bom",
+        "pip-audit",
+    ]
 
 
 @pytest.mark.parametrize("name", FILES)

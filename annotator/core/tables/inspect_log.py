@@ -46,7 +46,7 @@ def log_as_lines(file: IO[bytes], *, most_bytes: int, most_rows: int, log: Fault
                 rows.write(
                     json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
                 )
-    except (*ARCHIVE_ERRORS, OSError, RecursionError, struct.error) as error:
+    except ARCHIVE_ERRORS as error:
         log.refuse(f"is not a readable log of Inspect: {error}"[:300])
     rows.seek(0)
     return rows

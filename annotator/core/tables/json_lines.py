@@ -6,10 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import IO, Any
-
-from annotator.core.tables.faults import FaultLog
+from typing import Any
 
 _SURROGATE = re.compile("[\\ud800-\\udfff]")
 
@@ -30,7 +27,7 @@ def json_object(line: str) -> dict[str, Any]:
     {'label': 1.5}
     """
     try:
-        value = _decoder.decode(line.strip("\r\n"))
+        value = DECODER.decode(line.strip("\r\n"))
     except UnreadableLine:
         raise
     except json.JSONDecodeError as error:
@@ -46,21 +43,6 @@ def json_object(line: str) -> dict[str, Any]:
     if "\\u" in line and (fault := unstorable(value)):
         raise UnreadableLine(f"holds {fault}", show=False)
     return value
-
-
-def json_list(file: IO[bytes], log: FaultLog) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file that is one JSON list, numbered from 1. Raises ``FileRefused`` if it isn't one."""
-    try:
-        values = _decoder.decode(file.read().decode())
-    except (RecursionError, ValueError) as error:
-        log.refuse(f"is not a JSON array: {error}")
-    for number, value in enumerate(values, start=1):
-        if not isinstance(value, dict):
-            log.add(f"expected a JSON object, got {type(value).__name__}", line=number)
-        elif fault := unstorable(value):
-            log.add(f"holds {fault}", line=number)
-        else:
-            yield number, value
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -82,7 +64,7 @@ def _finite(text: str) -> float:
     return number
 
 
-_decoder = json.JSONDecoder(
+DECODER = json.JSONDecoder(
     object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite, strict=True
 )
 

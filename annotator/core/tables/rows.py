@@ -1,6 +1,6 @@
 """The rows of a file, with their line numbers: CSV, JSON lines and lists, Parquet and Excel.
 
-Only one row (Parquet: one batch; a JSON list: all of it) is in memory at a time. Files are unpacked and decoded as
+Only one row (Parquet: one batch) is in memory at a time. Files are unpacked and decoded as
 ``plain_file`` lists; otherwise reading is strict. A fault goes to the log with its line, and reading continues if possible.
 """
 
@@ -14,7 +14,8 @@ from typing import IO, Any
 
 from annotator.core.labels import clean_label
 from annotator.core.tables.faults import FaultLog
-from annotator.core.tables.json_lines import UnreadableLine, json_list, json_object
+from annotator.core.tables.json_lines import UnreadableLine, json_object, unstorable
+from annotator.core.tables.json_stream import UnreadableElement, json_elements
 from annotator.core.tables.plain_file import Limits, plain_file
 
 Values = dict[str, Any]
@@ -61,7 +62,7 @@ def table_open(
         start = plain.file.tell()
         if lists and plain.file.read(1_000).lstrip().startswith(b"["):
             plain.file.seek(start)
-            return TableFile(None, _limited(json_list(plain.file, log), log, limits))
+            return TableFile(None, _limited(json_list(plain.file, log, limits), log, limits))
         plain.file.seek(start)
         return TableFile(
             None, _limited(json_rows(plain.file, log, limits, skip_blank=skip_blank), log, limits)
@@ -185,6 +186,20 @@ def json_rows(file: IO[bytes], log: FaultLog, limits: Limits, *, skip_blank: boo
                 line=number,
             )
         yield number, value
+
+
+def json_list(file: IO[bytes], log: FaultLog, limits: Limits) -> Iterator[Line]:
+    """The objects of a file that is one JSON list, numbered from 1. Raises ``FileRefused`` if it isn't one."""
+    try:
+        for number, value in enumerate(json_elements(file, most=limits.line), start=1):
+            if not isinstance(value, dict):
+                log.add(f"expected a JSON object, got {type(value).__name__}", line=number)
+            elif fault := unstorable(value):
+                log.add(f"holds {fault}", line=number)
+            else:
+                yield number, value
+    except UnreadableElement as error:
+        log.refuse(f"is not a JSON array of objects: {error}", line=error.number or None)
 
 
 # -- CSV -----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ system's method; real outputs stay empty.
 
 from __future__ import annotations
 
-import json
+import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from annotator.core.tables.faults import FaultLog
+from annotator.core.tables.json_stream import UnreadableElement, json_members
+from annotator.core.tables.plain_file import Limits
 from annotator.hit_types.base import stable_key
 from annotator.services.imports.readers import max_bytes, table_open
 
@@ -195,24 +197,34 @@ def _generated(path: Path) -> dict[str, list[Any]]:
     if path.stat().st_size > max_bytes():
         log.add(f"expected at most {max_bytes() / 1e6:,.0f} MB")
         log.check()
+    found: dict[str, list[Any]] = {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
-        log.add(f"is not JSON: {error}")
-        log.check()
-    if not isinstance(content, dict):
-        log.add("expected one JSON object: question -> [[question, answer, kind], ...]")
-        log.check()
-    for question, entries in content.items():
-        whole = isinstance(entries, list) and all(
-            isinstance(e, list) and len(e) == 3 and all(isinstance(part, str) for part in e) and e[0].strip()
-            for e in entries
+        with path.open("rb") as file:
+            if file.read(3) != codecs.BOM_UTF8:
+                file.seek(0)
+            for question, entries in json_members(file, most=Limits.line):
+                if _generated_entries(question, entries, log):
+                    found[question] = entries
+    except UnreadableElement as error:
+        log.add(
+            f"expected one JSON object: question -> [[question, answer, kind], ...]; {error}",
+            line=error.number or None,
         )
-        if not whole:
-            log.add("expected a list of [question, answer, kind]", field=question, value=entries)
-            continue
-        for entry in entries:
-            if entry[2] not in KINDS:
-                log.add(f"expected one of: {', '.join(KINDS)}", field=question, value=entry[2])
     log.check()
-    return content
+    return found
+
+
+def _generated_entries(question: str, entries: Any, log: FaultLog) -> bool:
+    """Whether the questions that were generated for one are as expected; faults go to the log."""
+    whole = isinstance(entries, list) and all(
+        isinstance(e, list) and len(e) == 3 and all(isinstance(part, str) for part in e) and e[0].strip()
+        for e in entries
+    )
+    if not whole:
+        log.add("expected a list of [question, answer, kind]", field=question, value=entries)
+        return False
+    for entry in entries:
+        if entry[2] not in KINDS:
+            log.add(f"expected one of: {', '.join(KINDS)}", field=question, value=entry[2])
+            return False
+    return True

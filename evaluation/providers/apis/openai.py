@@ -15,6 +15,7 @@ from evaluation.providers.base import (
     ChatReply,
     ChatRequest,
     ErrorKind,
+    Lacks,
     ProviderError,
     content_reasoning,
     content_text,
@@ -247,7 +248,7 @@ class OpenAI(Provider):
 
     def other_chat_body(self, body: JSON, request: ChatRequest, error: ProviderError | None) -> JSON | None:
         """With the schema in the form that llama-cpp-python's server takes."""
-        if request.schema is None or (error is not None and _NO_SCHEMAS_ADVICE not in str(error)):
+        if request.schema is None or (error is not None and error.lacks != "json_schema"):
             return None
         return body | {"response_format": {"type": "json_object", "schema": request.schema}}
 
@@ -310,7 +311,7 @@ class OpenAI(Provider):
         message = words_of_error(error)
         kind = _kind(status, error, message)
         advice = _parameter_advice(message)
-        if _NO_SCHEMAS.search(message):  # llama-cpp-python's server answers 500, as if it had failed itself
+        if self.lacks(body):  # llama-cpp-python's server answers 500, as if it had failed itself
             kind, advice = "bad_request", _NO_SCHEMAS_ADVICE
         if status == 404 and "try pulling it" in message:
             advice += " Run `ollama pull` with the model's name on the server, or choose a model that it has, then resume."
@@ -322,6 +323,9 @@ class OpenAI(Provider):
         if advice and message and not message.endswith((".", "!", "?")):
             message += "."
         return message + advice, kind
+
+    def lacks(self, body: JSON) -> Lacks:
+        return "json_schema" if _NO_SCHEMAS.search(words_of_error(body.get("error", body))) else ""
 
     def embed_request(self, model: str, texts: Sequence[str]) -> tuple[str, JSON]:
         return "/embeddings", {"model": model, "input": list(texts), "encoding_format": "float"}

@@ -226,7 +226,17 @@ def test_a_server_that_takes_schemas_in_no_form_is_explained(scripted: ScriptedP
     request = chat_with_schema("scripted?status=400")
     with pytest.raises(ProviderError, match="doesn't take JSON schemas") as caught:
         ask(scripted, lambda client: client.chat(request), path="/llama-cpp-python/v1")
-    assert (caught.value.kind, caught.value.status) == ("bad_request", 500)
+    assert (caught.value.kind, caught.value.status, caught.value.lacks) == ("bad_request", 500, "json_schema")
+
+
+def test_the_words_of_an_error_do_not_decide_on_the_form_of_a_chat() -> None:
+    request = chat_with_schema("m")
+    said = "The server doesn't take JSON schemas. Clear *structured* in the endpoint's settings, and start a new run."
+    refused = ProviderError("bad_request", said)
+    assert OpenAI().other_chat_body({}, request, refused) is None
+    refused.lacks = "json_schema"
+    assert OpenAI().other_chat_body({}, request, refused) is not None
+    assert OpenAI().lacks({"error": {"message": said}}) == ""
 
 
 def test_an_error_of_the_second_form_is_the_request_s_own(scripted: ScriptedProcess) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -42,11 +43,11 @@ def release() -> io.BytesIO:
     return io.BytesIO(_RELEASE[0])
 
 
-def checked(file: io.BytesIO, key: str = LAB) -> Reproduction:
+def checked(file: IO[bytes], key: str = LAB) -> Reproduction:
     return release_reproduce(release_open(file), key=key)
 
 
-def said_of(file: io.BytesIO, key: str = LAB) -> str:
+def said_of(file: IO[bytes], key: str = LAB) -> str:
     """Everything that is said about a changed release; empty if nothing is."""
     try:
         found = checked(file, key)
@@ -160,11 +161,15 @@ def test_every_byte_counts_when_the_manifest_is_made_to_fit(release: io.BytesIO)
             assert name in said, (name, said)
 
 
-def test_every_byte_of_the_archive_itself_counts(release: io.BytesIO) -> None:
+def test_every_byte_of_the_archive_itself_counts(release: io.BytesIO, tmp_path: Path) -> None:
+    """From a file on a disk, too, where a place before the beginning is another error than in memory."""
     whole, dice = release.getvalue(), random.Random(25)
     for changed in [*flips(whole, 150, dice), *flips(whole[-3000:], 300, dice)]:
         body = changed if len(changed) == len(whole) else whole[:-3000] + changed
         assert said_of(io.BytesIO(body)) != ""
+        (tmp_path / "owls.zip").write_bytes(body)
+        with (tmp_path / "owls.zip").open("rb") as file:
+            assert said_of(file) != ""
     for body in (whole + b"\n", b"\n" + whole, whole[:-1], whole[:100]):
         assert said_of(io.BytesIO(body)) != ""
 

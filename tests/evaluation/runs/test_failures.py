@@ -185,3 +185,26 @@ def test_a_reply_that_was_all_thinking_says_what_to_set(scripted: ScriptedProces
     assert call.error_kind == "cut_off"
     assert "all its tokens went into the model's thinking" in call.error
     assert "Allow more tokens for thinking" in call.error
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 64])
+@pytest.mark.parametrize("items", [1, 9, 12])
+def test_a_run_of_which_every_request_is_refused_pauses_however_short_it_is(
+    scripted: ScriptedProcess, items: int, concurrency: int
+) -> None:
+    """Its last calls may have ended before the share of failed ones was looked at."""
+    endpoint = make_endpoint(scripted, concurrency=concurrency)
+    for _ in range(2):
+        run = make_run(endpoint, make_material(items), model="scripted?status=400")
+        work(run)
+        assert run.state == "paused"
+        assert "calls failed, most of them" in run.reason
+        assert "HTTP 400" in run.reason
+    run_resume(run=run)
+    work(run)
+    if states(run).keys() == {"failed"}:
+        assert run.state == "incomplete", "resumed without a change, it ends"
+    run_retry_failed(run=run)
+    Run.objects.filter(pk=run.pk).update(model="scripted")
+    work(run)
+    assert states(run)["done"] > 0
