@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from annotator.hit_types.shapes import JSON, Question
 WRITTEN_IN = "en"
 _MARKER = re.compile(r"<!--[ \t]*(only:[^>]*|end[ \t]*)-->[ \t]*$")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
-_ITEM = re.compile(r"([-*+]|\d+\.)[ \t]+\S|#{1,6}[ \t]")
+_ITEM = re.compile(r"[ \t]*([-*+]|\d+\.)[ \t]+\S|#{1,6}[ \t]")
 
 
 def passages(markdown: str) -> list[str]:
@@ -74,10 +74,28 @@ def instructions_in(hit_type: str, code: str, text: str) -> str:
     known = _passages_in(hit_type, code)
     found = []
     for piece, is_passage in _pieces(text) if known else ():
-        if is_passage and piece not in known:
+        parts = _parts(piece, known) if is_passage else []
+        if parts is None:
             return ""
-        found.append(known[piece] if is_passage else piece)
+        found += [known[part] for part in parts] if is_passage else [piece]
     return "\n".join(found)
+
+
+def _parts(passage: str, known: Collection[str]) -> list[str] | None:
+    """The known passages that make up this one, line by line: two that follow each other once what stood between them is
+    left out. None if it has anything else.
+
+    >>> _parts("Read it.\\nJudge it.", {"Read it.", "Judge it."})
+    ['Read it.', 'Judge it.']
+    """
+    if passage in known:
+        return [passage]
+    lines = passage.split("\n")
+    for end in range(len(lines) - 1, 0, -1):
+        first = "\n".join(lines[:end])
+        if first in known and (rest := _parts("\n".join(lines[end:]), known)) is not None:
+            return [first, *rest]
+    return None
 
 
 def question_in(hit_type: str, code: str, which: str, question: Question) -> JSON | None:
@@ -109,7 +127,8 @@ def is_own_question(hit_type: str, which: str, question: Question) -> bool:
 
 def is_own_text(hit_type: str, text: str) -> bool:
     """Whether instructions consist of the type's own passages only."""
-    return set(passages(text)) <= _own_passages(hit_type)
+    own = _own_passages(hit_type)
+    return all(_parts(passage, own) is not None for passage in passages(text))
 
 
 def _known(hit_type: str) -> HitType | None:

@@ -19,10 +19,12 @@ from django.utils import timezone
 
 from annotator.core import news as news_module
 from annotator.core.news import News
-from annotator.models import Judgment, Membership, Message, Notice, NoticeChoices, Study, User
+from annotator.models import Judgment, Membership, Message, Notice, NoticeChoices, Participation, Study, User
+from annotator.services.assignment import assignment_next
 from annotator.services.notices import notice_choices_set, notices_sweep
+from annotator.services.submit_and_next import turn_take
 from annotator.tasks import notices_sweep_task
-from tests.factories import make_judgment, make_participation, make_study, make_user
+from tests.factories import make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 SITE = "https://lab.example"
@@ -34,7 +36,15 @@ def chosen(user: User, **choices: str) -> NoticeChoices:
 
 def ada_and_study(**rules: Any) -> tuple[User, Study]:
     ada = make_user("ada", staff=True, email="ada@example.org")
-    return ada, make_study(by=ada, items=2, launched=True, title="Owls", redundancy=1, **rules)
+    return ada, make_study(by=ada, launched=True, title="Owls", redundancy=1, **({"items": 2} | rules))
+
+
+def work(person: Participation, *, tasks: int = 1, seconds: float = 60) -> None:
+    """A participant does some tasks, each in this time."""
+    for _ in range(tasks):
+        task = assignment_next(participation=person)
+        turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "no"})
+    Judgment.objects.filter(rater=person.rater).update(seconds=seconds)
 
 
 def ask(study: Study, text: str = "Why owls?") -> Message:
@@ -86,8 +96,7 @@ def test_a_daily_email_holds_everything_of_a_day() -> None:
     assert notices_sweep() == 1
     for one in (study, other):
         ask(one)
-    for place in study.places.all():
-        make_judgment(study, item=place.item)
+    work(make_participation(study), tasks=2)
     assert notices_sweep() == 0
     NoticeChoices.objects.update(digest_at=timezone.now() - timedelta(days=1, minutes=1))
     assert notices_sweep() == 1
@@ -130,18 +139,21 @@ def test_who_lost_access_or_changed_their_mind_before_the_email_gets_none() -> N
 
 def test_low_pay_and_places_that_run_out() -> None:
     ada, study = ada_and_study(
-        pay_per_item=Decimal("1"), pay_floor_per_hour=Decimal("12"), minutes_per_item=1
+        items=20, pay_per_item=Decimal("1"), pay_floor_per_hour=Decimal("12"), minutes_per_item=1
     )
     chosen(ada, pay="now", places="now", full="now")
-    [first, second] = study.places.all()
-    one = make_judgment(study, item=first.item)
-    Judgment.objects.filter(pk=one.pk).update(seconds=3_600, source=Judgment.Source.WEB)
+    person = make_participation(study)
+    work(person, tasks=18, seconds=3_600)
     assert notices_sweep() == 1
     assert "an hour, below your minimum of 12.00" in mail.outbox[0].body
-    make_judgment(study, item=second.item)
+    assert "Places are running out" not in mail.outbox[0].body
+    work(person, seconds=3_600)
     assert notices_sweep() == 1
-    assert "All 2 places are filled" in mail.outbox[1].body
+    assert "Places are running out: 1 of 20 are left" in mail.outbox[1].body
     assert "below your minimum" not in mail.outbox[1].body, "said already"
+    work(person, seconds=3_600)
+    assert notices_sweep() == 1
+    assert "All 20 places are filled" in mail.outbox[2].body
 
 
 def test_an_email_that_the_server_refuses_is_sent_later(monkeypatch: pytest.MonkeyPatch) -> None:
