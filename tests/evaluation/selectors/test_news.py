@@ -18,14 +18,14 @@ pytestmark = pytest.mark.django_db
 
 
 def judged(*, agree: bool, items: int = 12) -> Study:
-    """A live study in which two people agree, or never do."""
+    """A live study in which two people agree, or do on the first item only."""
     ada = make_user("ada", staff=True, email="ada@example.org")
     study = make_study(by=ada, items=items, launched=True, title="Owls")
     first, second = make_rater("first"), make_rater("second")
     for number, item in enumerate(study.items.order_by("pk")):
         answer, other = ("yes", "no") if number % 2 else ("no", "yes")
         make_judgment(item, first, answer)
-        make_judgment(item, second, answer if agree else other)
+        make_judgment(item, second, answer if agree or not number else other)
     return study
 
 
