@@ -84,6 +84,7 @@ TEMPLATES = [
             ],
             "libraries": {
                 "screens": "annotator.web.templatetags.screens",
+                "sketches": "annotator.web.templatetags.sketches",
                 "study_tabs": "annotator.admin.study_pages.tags",
             },
             "builtins": ["annotator.web.templatetags.constant_parts"],
