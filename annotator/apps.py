@@ -10,6 +10,8 @@ class AnnotatorConfig(AppConfig):
         from annotator.accounts.login import install_admin_login
         from annotator.accounts.login_throttle import install_login_throttle
         from annotator.accounts.second_factor import install_set_up_codes
+        from annotator.core.news import news_source
+        from annotator.selectors.news import study_news
         from annotator.services.second_factor import install_second_factor_audit
         from annotator.services.workspace import install_personal_workspaces
 
@@ -19,3 +21,4 @@ class AnnotatorConfig(AppConfig):
         install_set_up_codes()
         install_activity()
         install_personal_workspaces()
+        news_source("studies", study_news)

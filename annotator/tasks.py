@@ -17,6 +17,7 @@ from annotator.services.exports import export_build, exports_sweep
 from annotator.services.images import images_sweep
 from annotator.services.imports.file_imports import file_import_run, file_imports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
+from annotator.services.notices import notices_sweep
 from annotator.services.panel_events import panel_sweep
 from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
@@ -101,6 +102,12 @@ def attempts_sweep_task() -> int:
 def place_alerts_sweep_task() -> int:
     """Tell people who asked for it that a study has places again."""
     return place_alerts_sweep()
+
+
+@job("annotator.notices_sweep")
+def notices_sweep_task() -> int:
+    """Send researchers the news that they asked for."""
+    return notices_sweep()
 
 
 @job("annotator.panel_sweep")

@@ -8,8 +8,11 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         from annotator.core.background import work_source
         from annotator.core.kept_elsewhere import Keeper, keeper
+        from annotator.core.news import news_source
         from evaluation.selectors.background import runs_as_work
+        from evaluation.selectors.news import quality_news
         from evaluation.services.erasure import names_forget, releases_holding
 
         work_source("runs", runs_as_work)
+        news_source("agreement and runs", quality_news)
         keeper("reports and releases", Keeper(remains=releases_holding, forget=names_forget))

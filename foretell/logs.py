@@ -20,7 +20,7 @@ PATTERNS = (
     (re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), HIDDEN),
     # Links that give access to anyone who has them.
     (re.compile(r"(/password/reset/)[^\s/]+/[^\s/?]+"), rf"\1{HIDDEN}"),
-    (re.compile(r"(/(?:join|return|receipt|colleague)/)[^\s/?]+"), rf"\1{HIDDEN}"),
+    (re.compile(r"(/(?:join|return|receipt|colleague|no-emails)/)[^\s/?]+"), rf"\1{HIDDEN}"),
 )
 
 

@@ -47,6 +47,7 @@ GROUPS = (
             ("API", "code", "api:docs"),
             ("Two-factor login", "shield_lock", "mfa_index"),
             ("Your API tokens", "token", "admin:api_token"),
+            ("Your emails", "mail", "admin:notices"),
         ),
     ),
 )

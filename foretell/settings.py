@@ -84,6 +84,7 @@ TEMPLATES = [
             ],
             "libraries": {
                 "screens": "annotator.web.templatetags.screens",
+                "sketches": "annotator.web.templatetags.sketches",
                 "study_tabs": "annotator.admin.study_pages.tags",
             },
             "builtins": ["annotator.web.templatetags.constant_parts"],
@@ -370,6 +371,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "exports": {"task": "annotator.exports_sweep", "schedule": 60.0},
     "file imports": {"task": "annotator.file_imports_sweep", "schedule": 60.0},
     "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
+    "emails to researchers": {"task": "annotator.notices_sweep", "schedule": 300.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},

@@ -49,13 +49,13 @@ class NewStudyForm(ServiceForm):
         workspace_choices(self, user=by)
         templates = cast(forms.ChoiceField, self.fields["template"])
         templates.choices = [
-            (source, [(one.key, one) for one in those])
-            for source, those in groupby(study_templates(), key=lambda one: one.source)
+            (asks, [(one.key, one) for one in those])
+            for asks, those in groupby(study_templates(), key=lambda one: one.asks)
         ]
         describe(self)
 
     def template_groups(self) -> list[tuple[str, list[tuple[str, StudyTemplate]]]]:
-        """The templates by paper, each with the value of its radio button."""
+        """The templates by the question that they answer, each with the value of its radio button."""
         choices: Any = cast(forms.ChoiceField, self.fields["template"]).choices
         return list(choices)
 

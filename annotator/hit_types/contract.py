@@ -51,6 +51,9 @@ class HitType(DeclaredType):
     #: The name that annotators see for one piece of work; never "HIT".
     task_title: ClassVar[str]
     source: ClassVar[str]
+    #: The question that a researcher can answer with a study of this type, and in one sentence what people do in it.
+    asks: ClassVar[str] = "Something else"
+    people: ClassVar[str] = ""
     defaults: ClassVar[Defaults] = Defaults()
     demo: ClassVar[Demo] = Demo()
     #: The variable on which the study's headline agreement is computed.

@@ -65,6 +65,8 @@ class Option:
     value: str
     label: str
     detail: str = ""
+    #: ISO 639-1 code of the label's language, where a page in another language shows it.
+    language: str = ""
 
     @property
     def direction(self) -> str:
@@ -113,6 +115,8 @@ class Block:
     #: How ``text`` is written; see ``annotator.hit_types.formats``.
     format: Literal["text", "markdown", "code", "table", "image"] = "text"
     marks: tuple[int, ...] = ()
+    #: ISO 639-1 code of the material's language, where a page in another language shows it.
+    language: str = ""
 
     @property
     def marked(self) -> tuple[tuple[str, int], ...]:

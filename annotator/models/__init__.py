@@ -21,6 +21,7 @@ from annotator.models.judgment import Exclusion, Judgment, Review
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
 from annotator.models.membership import Invitation, Membership
 from annotator.models.message import Message
+from annotator.models.notice import Notice, NoticeChoices
 from annotator.models.panel import PanelEvent, PanelLink, PanelLinks
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
@@ -68,6 +69,8 @@ __all__ = [
     "LoginAttempt",
     "Membership",
     "Message",
+    "Notice",
+    "NoticeChoices",
     "Output",
     "PanelEvent",
     "PanelLink",

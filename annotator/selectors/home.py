@@ -69,6 +69,8 @@ class StudyRow:
     judgments: int
     places: int
     done: int
+    #: What the study pays in an hour, if that is below its minimum.
+    low_pay: float | None
     needs: tuple[NextStep, ...]
     next: NextStep
 
@@ -123,14 +125,14 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
     for study in studies:
         all_, done = places.get(study.pk, (0, 0))
         unreviewed, last, median = work.get(study.pk, (0, None, None))
+        low_pay = _low_pay(study, median, workloads.get(study.pk))
         needs = _needs(
             study,
             messages=messages.get(study.pk, 0),
             unreviewed=unreviewed,
             last=last,
-            median=median,
+            low_pay=low_pay,
             left=all_ - done,
-            workload=workloads.get(study.pk),
         )
         if study.pk in requests:
             needs.insert(0, NextStep(_deletion_words(*requests[study.pk]), "admin:study_data_requests"))
@@ -143,6 +145,7 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
                 judgments=judgments.get(study.pk, 0),
                 places=all_,
                 done=done,
+                low_pay=low_pay,
                 needs=tuple(needs),
                 next=_next(study, items.get(study.pk, 0), all_, done, needs),
             )
@@ -156,9 +159,8 @@ def _needs(
     messages: int,
     unreviewed: int,
     last: datetime | None,
-    median: float | None,
+    low_pay: float | None,
     left: int,
-    workload: Workload | None,
 ) -> list[NextStep]:
     needs = []
     if messages:
@@ -167,12 +169,18 @@ def _needs(
         needs.append(NextStep(f"{plural(unreviewed, 'judgment')} to accept", "admin:study_payments"))
     if study.state == Study.State.LIVE and left and last and timezone.now() - last > STALLED:
         needs.append(NextStep("nothing submitted for a day", "admin:study_live"))
-    if median and workload:
-        per_hour = workload.per_hour_at(median / 60)
-        if per_hour < study.pay_floor_per_hour:
-            says = f"pays {per_hour:.2f} {study.currency} an hour, below your minimum"
-            needs.append(NextStep(says, "admin:annotator_study_change"))
+    if low_pay is not None:
+        says = f"pays {low_pay:.2f} {study.currency} an hour, below your minimum"
+        needs.append(NextStep(says, "admin:annotator_study_change"))
     return needs
+
+
+def _low_pay(study: Study, median: float | None, workload: Workload | None) -> float | None:
+    """What a study pays in an hour at the tasks' median time, if that is below its minimum."""
+    if not median or not workload:
+        return None
+    per_hour = workload.per_hour_at(median / 60)
+    return per_hour if per_hour < study.pay_floor_per_hour else None
 
 
 def _deletion_words(count: int, due: datetime) -> str:

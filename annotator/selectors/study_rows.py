@@ -17,9 +17,19 @@ SELECT r.id, r.name, r.kind, r.rehearsal, bool_or(j.source = 'import'), count(*)
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds), count(*) FILTER (WHERE j.seconds < %(least)s),
     max(j.created_at)
 FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
-WHERE j.study_id = %(study)s GROUP BY r.id ORDER BY r.rehearsal, count(*) DESC, r.name LIMIT %(limit)s OFFSET %(offset)s
+WHERE j.study_id = %(study)s GROUP BY r.id ORDER BY r.rehearsal,
+    CASE WHEN %(sort)s = 'judgments' THEN -count(*) END,
+    CASE WHEN %(sort)s = 'rater' THEN r.name END,
+    CASE WHEN %(sort)s = 'kind' THEN r.kind END,
+    CASE WHEN %(sort)s = 'seconds' THEN percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds) END NULLS LAST,
+    CASE WHEN %(sort)s = 'fast' THEN -count(*) FILTER (WHERE j.seconds < %(least)s)::float / count(*) END,
+    CASE WHEN %(sort)s = 'last' THEN max(j.created_at) END DESC NULLS LAST,
+    count(*) DESC, r.name LIMIT %(limit)s OFFSET %(offset)s
 """,
 )
+#: What raters can be sorted by, the first by default: the most judgments, names, kinds, the shortest times, the largest share
+#: of fast judgments, the latest judgment.
+RATER_SORTS = ("judgments", "rater", "kind", "seconds", "fast", "last")
 
 
 @dataclass(frozen=True)
@@ -51,9 +61,9 @@ class RaterRow:
         return 100 * self.fast / self.judgments
 
 
-def raters_of(study: Study, *, limit: int = 100, offset: int = 0) -> list[RaterRow]:
-    """Raters with judgments in the study: rehearsal raters last, those with most judgments first."""
-    asked = {"study": study.pk, "least": study.min_seconds, "limit": limit, "offset": offset}
+def raters_of(study: Study, *, limit: int = 100, offset: int = 0, sort: str = "judgments") -> list[RaterRow]:
+    """Raters with judgments in the study: rehearsal raters last, in the order of one of ``RATER_SORTS``."""
+    asked = {"study": study.pk, "least": study.min_seconds, "limit": limit, "offset": offset, "sort": sort}
     return [RaterRow(*row) for row in _RATERS.rows(asked)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,13 @@ from django.utils.translation import get_language
 from annotator.core.canonical import digest_of, text_digest
 from annotator.core.language import Language, languages
 from annotator.hit_types.base import HitType, Question
+from annotator.hit_types.built_in import (
+    WRITTEN_IN,
+    instructions_in,
+    is_own_question,
+    is_own_text,
+    question_in,
+)
 from annotator.hit_types.translations import QUESTIONS, each_text, question_translated
 from annotator.models import Study
 from annotator.selectors.snapshot import snapshot_content
@@ -45,18 +52,61 @@ def consent_digests(rules: Rules) -> list[str]:
     return [text_digest(text) for text in every if text]
 
 
-def instructions_text(rules: Rules) -> str:
-    return str(texts_here(rules).get("instructions_text") or rules["instructions"])
+@dataclass(frozen=True)
+class TextHere:
+    """A text as a page shows it, and its language."""
+
+    text: str
+    language: str
 
 
-def question_here(question: Question, rules: Rules, which: str) -> Question:
-    """A question of the ``exam`` or the ``practice`` in the language of the page. Its correct answer is the same."""
-    return question_translated(question, texts_here(rules).get(which, ()))
+@dataclass(frozen=True)
+class QuestionHere:
+    """A question as a page shows it, and the language of its texts."""
+
+    question: Question
+    language: str
+
+
+def consent_here(rules: Rules, *, own: str) -> TextHere:
+    """The consent text, in the language of the page if the study has it; ``own`` is the study's language."""
+    return TextHere(consent_text(rules), _here() if texts_here(rules).get("consent_text") else own)
+
+
+def instructions_here(rules: Rules, *, own: str) -> TextHere:
+    """The instructions: the study's translation, else the one that comes with the HIT type, else the original.
+
+    ``own`` is the study's language; the instructions of a HIT type are written in English.
+    """
+    if text := texts_here(rules).get("instructions_text"):
+        return TextHere(str(text), _here())
+    original, kind = str(rules["instructions"]), rules["hit_type"]
+    if text := instructions_in(kind, _here(), original):
+        return TextHere(text, _here())
+    return TextHere(original, WRITTEN_IN if is_own_text(kind, original) else own)
+
+
+def question_here(question: Question, rules: Rules, which: str, *, own: str) -> QuestionHere:
+    """A question of the ``exam`` or the ``practice`` in the language of the page, as ``instructions_here`` finds it.
+
+    Its correct answer is the same.
+    """
+    kind = rules["hit_type"]
+    built_in = question_in(kind, _here(), which, question)
+    for translations in (texts_here(rules).get(which, ()), [built_in] if built_in else ()):
+        if any(one["key"] == question.key for one in translations):
+            return QuestionHere(question_translated(question, translations), _here())
+    return QuestionHere(question, WRITTEN_IN if is_own_question(kind, which, question) else own)
+
+
+def _here() -> str:
+    return get_language() or WRITTEN_IN
 
 
 def draft_rules(study: Study, kind: HitType) -> Rules:
     """The texts of a study as it is now, in the form of a snapshot's."""
     return {
+        "hit_type": study.hit_type,
         "translations": study.translations,
         "consent_text": study.consent_text,
         "instructions": study.instructions_text or kind.instructions,
@@ -65,10 +115,21 @@ def draft_rules(study: Study, kind: HitType) -> Rules:
 
 def study_text(study: Study, name: str) -> str:
     """The ``title`` or ``summary`` of a study in the language of the page; no query if the study was loaded whole."""
+    return str(_translated(study, name) or getattr(study, name))
+
+
+def study_text_language(study: Study, name: str) -> str:
+    """The language in which ``study_text`` is; empty if there is no text."""
+    if _translated(study, name):
+        return _here()
+    return str(getattr(study, "language", "")) if getattr(study, name, "") else ""
+
+
+def _translated(study: Study, name: str) -> str:
     translations = vars(study).get("translations")
     if translations is None and getattr(study, "snapshot_id", None):
         translations = snapshot_content(study.snapshot_id).get("translations")
-    return str((translations or {}).get(get_language() or "", {}).get(name) or getattr(study, name))
+    return str((translations or {}).get(get_language() or "", {}).get(name) or "")
 
 
 @dataclass(frozen=True)
@@ -93,7 +154,7 @@ def language_states(study: Study) -> list[LanguageState]:
         LanguageState(
             language,
             texts := study.translations.get(language.code, {}),
-            tuple(_missing(own, texts)),
+            tuple(_missing(own, texts, _of_type(study, own, language.code))),
             tuple(_outdated(own, texts, study.translated_from.get(language.code, {}))),
         )
         for language in languages()
@@ -152,7 +213,7 @@ def original_texts(study: Study) -> dict[str, Any]:
 
 
 def texts_of_type(study: Study) -> list[str]:
-    """Which texts come with the HIT type, in English, because the study has none of its own."""
+    """Which texts come with the HIT type, because the study has none of its own."""
     kind = study_hit_type(study)
     texts = {
         "instructions": kind.instructions and not kind.external and not study.instructions_text,
@@ -182,14 +243,27 @@ def _outdated(own: Mapping[str, Any], texts: Mapping[str, Any], made_from: Mappi
     return found
 
 
-def _missing(own: Mapping[str, Any], texts: Mapping[str, Any]) -> list[str]:
+def _of_type(study: Study, own: Mapping[str, Any], code: str) -> set[str]:
+    """The texts that come with the HIT type in this language, by their names in ``each_text``."""
+    found = (
+        {"instructions_text"} if instructions_in(study.hit_type, code, own["instructions_text"]) else set()
+    )
+    for which in QUESTIONS:
+        for one in own[which]:
+            question = Question(one["key"], one["payload"], {}, one["reason"])
+            if question_in(study.hit_type, code, which, question):
+                found.add(f"{which} {one['key']}")
+    return found
+
+
+def _missing(own: Mapping[str, Any], texts: Mapping[str, Any], of_type: Collection[str]) -> list[str]:
     found = []
     for name, title in TITLES.items():
-        if own[name] and not texts.get(name):
+        if own[name] and name not in of_type and not texts.get(name):
             found.append(title)
     for name in QUESTIONS:
         done = {one["key"] for one in texts.get(name, ())}
-        left = [one for one in own[name] if one["key"] not in done]
+        left = [one for one in own[name] if one["key"] not in done and f"{name} {one['key']}" not in of_type]
         if left:
             found.append(f"{name} ({len(left)} of {len(own[name])} questions)")
     return found

@@ -35,21 +35,42 @@ class StudyTemplate:
     title: str
     source: str
     description: str
+    asks: str
+    people: str
+    hit_type: str
     external: bool = False
     fields: dict[str, Any] = field(default_factory=dict)
 
 
 def study_templates() -> list[StudyTemplate]:
-    """One template for each HIT type and each of its variants, by source; types for imported labels come last."""
+    """One template for each HIT type and each of its variants, by the question that it answers; types for imported labels come last."""
     found = [_template(kind, variant) for kind in hit_types().values() for variant in ("", *kind.variants)]
-    return sorted(found, key=lambda template: (template.external, template.source, template.title))
+    return sorted(
+        found,
+        key=lambda template: (template.external, _place(template.asks), template.source, template.title),
+    )
+
+
+#: The questions that studies answer, in the order of the page; those of installed types follow.
+ASKED = (
+    "Can people predict what the model does on other inputs?",
+    "Do the explanations help people?",
+    "Are the explanations good?",
+    "Does the model do what its explanation says?",
+    "Is my material right?",
+)
+
+
+def _place(asks: str) -> tuple[int, str]:
+    return (ASKED.index(asks) if asks in ASKED else len(ASKED), asks)
 
 
 def _template(kind: HitType, variant: str) -> StudyTemplate:
     defaults = kind.defaults
     if kind.external:
         return StudyTemplate(
-            kind.name, kind.title, kind.source, "Import judgments; this type is never shown to annotators.", external=True,
+            kind.name, kind.title, kind.source, "Import judgments; this type is never shown to annotators.",
+            kind.asks, kind.people, kind.name, external=True,
             fields={"join_open": False, "exam_required": False, "practice_required": False},
         )  # fmt: skip
     parts = [f"{plural(defaults.redundancy, 'rater')} per item"]
@@ -65,6 +86,9 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
         f"{kind.title}: {variant.replace('_', ' ')}" if variant else kind.title,
         kind.source,
         ", ".join(parts),
+        kind.asks,
+        kind.people,
+        kind.name,
         fields={
             "variant": variant,
             "consent_text": CONSENT,

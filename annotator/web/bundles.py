@@ -40,6 +40,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/form.css",
         "css/notice.css",
         "css/changed.css",
+        "css/preview_steps.css",
         "css/example.css",
         "css/print.css",
     ),

@@ -18,7 +18,7 @@ from annotator.core.language import (
 from annotator.models import Study, User
 
 #: Below these, only researchers and programs have pages. They are in English.
-ENGLISH_PATHS = ("/admin/", "/studies/", "/reports/", "/api/", "/two-factor/", "/sso/")
+ENGLISH_PATHS = ("/admin/", "/studies/", "/reports/", "/api/", "/two-factor/", "/sso/", "/no-emails/")
 #: The session's key for the language of the study that somebody works on, if it isn't the browser's.
 STUDY_LANGUAGE = "study_language"
 

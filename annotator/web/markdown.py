@@ -14,7 +14,8 @@ from markdown_it import MarkdownIt
 
 from annotator.hit_types.base import Example, HitType
 from annotator.hit_types.formats import table_rows
-from annotator.web.wording import stage_shown, wording_shown
+from annotator.selectors.study_texts import TextHere
+from annotator.web.wording import other_language, stage_shown, wording_shown
 
 _TAGS = {"p", "br", "strong", "em", "ul", "ol", "li", "h2", "h3", "h4", "blockquote", "code", "pre", "hr", "a", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
 _HEADING = re.compile(r"<h[1-6]>(.*?)</h[1-6]>", re.DOTALL)
@@ -61,20 +62,25 @@ def material_table_html(text: str) -> SafeString:
     return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", top, body)
 
 
-def instructions_context(kind: HitType, text: str) -> list[dict[str, Any]]:
-    """Instructions split into text and worked examples, in the order in which the page shows them."""
+def instructions_context(kind: HitType, shown: TextHere) -> list[dict[str, Any]]:
+    """Instructions split into text and worked examples, in the order in which the page shows them.
+
+    Each says its ``language`` if it isn't that of the page.
+    """
+    language = other_language(shown.language)
     parts: list[dict[str, Any]] = []
-    for part in kind.read_instructions(text):
+    for part in kind.read_instructions(shown.text):
         if isinstance(part, Example):
             parts.append(
                 {
                     "title": wording_shown(part.title),
-                    "stage": stage_shown(kind.question_stage(part.payload, part.response)),
+                    "stage": stage_shown(kind.question_stage(part.payload, part.response), shown.language),
                     "response": part.response,
                     "lines": kind.describe(part.payload, part.response, translate=gettext),
                     "reasoning_html": markdown_html(part.reasoning),
+                    "language": language,
                 }
             )
         else:
-            parts.append({"html": markdown_html(part.markdown)})
+            parts.append({"html": markdown_html(part.markdown), "language": language})
     return parts

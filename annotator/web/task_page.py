@@ -90,7 +90,7 @@ def task_page(
     """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
     study = assignment.participation.study
     kind = study_hit_type(study)
-    stages = stages_shown(kind.stages(assignment.item.payload, assignment.presentation))
+    stages = stages_shown(kind.stages(assignment.item.payload, assignment.presentation), study.language)
     stage = stages[assignment.stage]
     before: JSON = {}
     if assignment.stage:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils.translation import get_language, gettext
 
 from annotator.hit_types.base import Stage, translated
+from annotator.hit_types.wording import Wording
 
 
 def wording_shown(text: str) -> str:
@@ -16,17 +17,36 @@ def wording_shown(text: str) -> str:
     return translated(text, gettext)
 
 
-def stage_shown(stage: Stage) -> Stage:
-    """A stage with its title, labels, questions and options in the language of the page."""
-    if get_language() == settings.LANGUAGE_CODE:
+def other_language(code: str) -> str:
+    """The code of a text's language if it isn't that of the page; otherwise empty."""
+    return "" if code == get_language() else code
+
+
+def stage_shown(stage: Stage, language: str = "") -> Stage:
+    """A stage with its title, labels, questions and options in the language of the page.
+
+    ``language`` is that of the material: blocks and options in another language than the page's say so.
+    """
+    language = other_language(language)
+    if get_language() == settings.LANGUAGE_CODE and not language:
         return stage
     say = wording_shown
+
+    def of(*texts: str) -> str:
+        return "" if all(isinstance(text, Wording) for text in texts if text) else language
+
     return replace(
         stage,
         title=say(stage.title),
         lead=say(stage.lead),
         blocks=tuple(
-            replace(block, label=say(block.label), text=say(block.text), items=tuple(map(say, block.items)))
+            replace(
+                block,
+                label=say(block.label),
+                text=say(block.text),
+                items=tuple(map(say, block.items)),
+                language=of(block.text, *block.items),
+            )
             for block in stage.blocks
         ),
         fields=tuple(
@@ -35,7 +55,12 @@ def stage_shown(stage: Stage) -> Stage:
                 label=say(field.label),
                 help=say(field.help),
                 options=tuple(
-                    replace(option, label=say(option.label), detail=say(option.detail))
+                    replace(
+                        option,
+                        label=say(option.label),
+                        detail=say(option.detail),
+                        language=of(option.label),
+                    )
                     for option in field.options
                 ),
             )
@@ -44,5 +69,5 @@ def stage_shown(stage: Stage) -> Stage:
     )
 
 
-def stages_shown(stages: Iterable[Stage]) -> tuple[Stage, ...]:
-    return tuple(map(stage_shown, stages))
+def stages_shown(stages: Iterable[Stage], language: str = "") -> tuple[Stage, ...]:
+    return tuple(stage_shown(stage, language) for stage in stages)

@@ -33,6 +33,7 @@ def test_a_report_on_ticked_values_links_to_disagreements(
     expect(page.locator("[name=password]")).to_have_count(0)
 
     page.goto(f"{live_server.url}/studies/{study.pk}/reports/")
+    page.get_by_text("Options", exact=True).click()
     expect(page.get_by_label("Groups by")).to_contain_text("topic (2 values)")
     page.get_by_text("topic", exact=False).filter(has_text="2 values").last.click()
     page.get_by_label("birds").check()

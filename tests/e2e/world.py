@@ -237,6 +237,11 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "evaluation:report_file": [["report", "no-such-file"]],
     "evaluation:report_export": [["report", "html"]],
     "evaluation:releases": [["report"]],
+    "annotator:preview_step": [
+        ["study", step]
+        for step in ("invitation", "consent", "declined", "passed", "failed", "stopped", "done")
+    ],
+    "annotator:notices_stop": [],  # only with the link of an email; tests/annotator/services/test_notices.py opens it
     "annotator:panel_webhook": [],  # only posts; tests/annotator/web/test_prolific_webhooks.py sends them
     "annotator:return": [],  # only for people without a password; tests/annotator/web/test_guests.py opens it
     "annotator:receipt": [],  # only after a request for deletion; tests/annotator/web/test_receipt.py opens it

@@ -134,9 +134,9 @@ def test_private_attributes_of_libraries_are_used_in_one_file() -> None:
 
 
 #: The modules that ask for a HIT type by its name, because there is no study: a new study, a pipeline that makes one,
-#: the demo, a qualification and the trial of an endpoint.
+#: the demo, a qualification, the trial of an endpoint and the translations that come with a type.
 TYPES_BY_NAME = {
-    "annotator/hit_types/registry.py", "annotator/selectors/study.py", "annotator/services/study.py",
+    "annotator/hit_types/registry.py", "annotator/hit_types/built_in.py", "annotator/selectors/study.py", "annotator/services/study.py",
     "annotator/services/demo.py", "annotator/services/exam.py", "evaluation/pipelines/steps/simulate.py",
     "evaluation/pipelines/steps/study.py", "evaluation/pipelines/study_rows.py", "evaluation/services/endpoint_trial.py",
 }  # fmt: skip

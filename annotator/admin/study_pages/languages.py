@@ -12,9 +12,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, may, render, study_page
+from annotator.core.language import languages as language_list
 from annotator.core.service_errors import errors_add
 from annotator.forms.translations import TEXTS, QuestionTranslationForm, TranslationForm
 from annotator.hit_types.base import JSON
+from annotator.hit_types.built_in import comes_in
 from annotator.hit_types.translations import QUESTIONS
 from annotator.models import Study
 from annotator.selectors.study import study_get_for, study_hit_type
@@ -37,7 +39,8 @@ def languages(request: HttpRequest, study: Study) -> HttpResponse:
     """The languages of the annotators' pages, and what the study lacks in each."""
     return render(
         request, study, "languages", tab="settings", title=f"Languages of {study.title}",
-        states=language_states(study), of_type=texts_of_type(study), editable=_editable(request, study),
+        states=language_states(study), of_type=texts_of_type(study),
+        type_languages=[one for one in language_list() if comes_in(study.hit_type, one.code)], editable=_editable(request, study),
     )  # fmt: skip
 
 

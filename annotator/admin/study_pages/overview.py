@@ -127,7 +127,7 @@ def draft_steps(study: Study, progress: StudyProgress, rehearsal: RehearsalProgr
         SetupStep(
             "Preview", "optional" if progress.items else "blocked",
             "See every screen as annotators will. Nothing is stored." if progress.items else "Import material first.",
-            reverse("annotator:preview", args=[study.pk]) if progress.items else "", "Preview",
+            reverse("annotator:preview_step", args=[study.pk, "invitation"]) if progress.items else "", "Preview",
         ),
         SetupStep(
             "Exam", "missing" if exam else "done",

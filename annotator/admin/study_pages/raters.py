@@ -10,7 +10,6 @@ from django.utils.http import urlencode
 from annotator.admin.study_pages.frame import VIEWER, render, study_page
 from annotator.core.row_ids import row_id
 from annotator.hit_types.base import Block, HitType
-from annotator.hit_types.images import image_columns
 from annotator.models import ExamAttempt, Judgment, Rater, Study
 from annotator.selectors.contested import (
     agreement_with_others,
@@ -23,7 +22,7 @@ from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.live import flagged_raters, gold_checks
 from annotator.selectors.owed import balances_of
 from annotator.selectors.study import study_hit_type
-from annotator.selectors.study_rows import raters_of
+from annotator.selectors.study_rows import RATER_SORTS, raters_of
 
 PAGE = 50
 CONTESTED = 20
@@ -33,7 +32,9 @@ CONTESTED = 20
 def raters(request: HttpRequest, study: Study) -> HttpResponse:
     """Who has judged: work, time, agreement with the others, checks, exam, flags and what is owed."""
     offset = row_id(request.GET.get("from"))
-    rows = raters_of(study, limit=PAGE + 1, offset=min(offset, 10**9))
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in RATER_SORTS else RATER_SORTS[0]
+    rows = raters_of(study, limit=PAGE + 1, offset=min(offset, 10**9), sort=sort)
     shown = [row.pk for row in rows[:PAGE]]
     excluded = ExclusionReasons(study).raters
     agreement, gold = agreement_with_others(study, shown), gold_checks(study)
@@ -51,7 +52,7 @@ def raters(request: HttpRequest, study: Study) -> HttpResponse:
             }
             for row in rows[:PAGE]
         ],
-        following=offset + PAGE if len(rows) > PAGE else 0,
+        following=offset + PAGE if len(rows) > PAGE else 0, sort=sort,
     )  # fmt: skip
 
 
@@ -104,7 +105,7 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
             {
                 "one": one,
                 "answers": _answers(kind, reasons, one.judgments, one.item.payload),
-                "pictures": _pictures(kind, one.item.payload),
+                "blocks": _judged(kind, one.item.payload),
             }
             for one in found[:CONTESTED]
         ],
@@ -115,12 +116,10 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
     )  # fmt: skip
 
 
-def _pictures(kind: HitType, payload: dict[str, Any]) -> list[Block]:
-    """The images of an item, which a line of text can't show."""
-    if not image_columns(payload):
-        return []
+def _judged(kind: HitType, payload: dict[str, Any]) -> list[Block]:
+    """Everything that raters of an item saw, in the order of its stages."""
     blocks = {block.name: block for stage in kind.every_stage(payload) for block in stage.blocks}
-    return [block for block in blocks.values() if block.image]
+    return list(blocks.values())
 
 
 def _only_rehearsed(study: Study) -> bool:

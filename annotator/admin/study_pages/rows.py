@@ -185,7 +185,7 @@ def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> Ht
             messages.success(
                 request, "Excluded. The data is kept, and every figure can be shown with and without it."
             )
-            return redirect("admin:study_exclusions", study.pk)
+            return redirect(_back(request), study.pk)
     affected = {
         "rater": study.judgments.filter(rater_id=target_pk),
         "item": study.judgments.filter(item_id=target_pk),
@@ -212,12 +212,17 @@ def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
             request,
             f"{plural(done, 'judgment')} excluded; {len(chosen) - done:,} {'was' if len(chosen) - done == 1 else 'were'} already excluded.",
         )
-        return redirect("admin:study_exclusions", study.pk)
+        return redirect(_back(request), study.pk)
     return render(
         request, study, "exclude", tab="review", title=f"Exclude {plural(len(chosen), 'judgment')}", form=form,
         what="judgments", target=", ".join(str(one.pk) for one in chosen[:20]), affected=len(chosen),
         status=400 if form.errors else 200,
     )  # fmt: skip
+
+
+def _back(request: HttpRequest) -> str:
+    """Where an exclusion leads: to the contested items if it was decided there, else to the list of exclusions."""
+    return "admin:study_contested" if request.GET.get("back") == "contested" else "admin:study_exclusions"
 
 
 def _target(study: Study, what: str, pk: int) -> Rater | Item | Judgment:

@@ -23,6 +23,7 @@ from annotator.admin.study_pages import (
     live,
     manage,
     members,
+    notices,
     participants,
     payments,
     raters,
@@ -115,5 +116,6 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}exports/", view(exporting.exports), name="study_exports"),
         path(f"{one}exports/<row:export_pk>/", view(exporting.file), name="study_export_file"),
         path(f"{one}download/", view(exporting.download), name="study_download"),
+        path("emails/", view(notices.notices), name="notices"),
         path("api-token/", view(exporting.token), name="api_token"),
     ]

@@ -40,6 +40,8 @@ class AtomicUnits(HitType):
     title = "Atomic units of explanations"
     task_title = _("Check a list of points")
     source = "Limpijankit et al. 2025, Appendix A"
+    asks = "Does the model do what its explanation says?"
+    people = "They check the points that an explanation consists of, and look for them in other inputs and outputs."
     variables = (
         Variable("parsed", "The unit is parsed correctly", labels=("yes", "no")),
         Variable("in_input", "The unit is in the input", labels=("yes", "no")),

@@ -16,6 +16,8 @@ class ExternalLabels(HitType):
     title = "Labels collected elsewhere"
     task_title = "Label"
     source = "Any file with one row per judgment"
+    asks = "I have labels already"
+    people = "Import judgments that were collected elsewhere; nobody annotates here."
     external = True
     variables = (Variable("label", "Label"),)
     columns = schema.COLUMNS

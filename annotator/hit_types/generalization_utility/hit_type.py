@@ -16,6 +16,8 @@ class GeneralizationUtility(HitType):
     title = "Utility of rationales for generalization questions"
     task_title = _("Two questions and an explanation")
     source = "Joshi et al. 2023, Figure 11 and section 3"
+    asks = "Do the explanations help people?"
+    people = "They answer a question and a related one, without and with the explanation."
     #: Labels are yes and no or letters of each item's own options, so none are declared.
     variables = (
         Variable("before", "Answer before the rationale"),

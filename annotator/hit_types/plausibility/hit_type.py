@@ -33,6 +33,8 @@ class Plausibility(HitType):
     title = "Plausibility of explanations"
     task_title = _("Does the explanation justify the answer?")
     source = "Chen et al. 2024, Figure 5"
+    asks = "Are the explanations good?"
+    people = "They say whether each explanation justifies the correct answer."
     variables = (
         Variable(
             "plausibility",

@@ -104,6 +104,8 @@ class QuestionValidation(HitType):
     title = "Validation of generalization questions"
     task_title = _("Check an accompanying question")
     source = "Joshi et al. 2023, Figure 10"
+    asks = "Is my material right?"
+    people = "They check whether a generated question rephrases, reverses or parallels the original one."
     variables = (
         Variable("relation", "The relation holds", labels=("yes", "no")),
         Variable("answerable", "Answerable from the context", labels=("yes", "no")),

@@ -146,6 +146,8 @@ class RationaleProperties(HitType):
     title = "Properties of rationales"
     task_title = _("Judge an explanation")
     source = "Joshi et al. 2023, Figures 3 and 9"
+    asks = "Are the explanations good?"
+    people = "They judge one property of an explanation, such as whether it supports the answer, with two yes/no questions."
     variables = tuple(Variable(name, title, labels=("yes", "no")) for name, title in TITLES.items())
     columns = (
         Column(

@@ -32,6 +32,8 @@ class Utility(HitType):
     title = "Human utility of rationales"
     task_title = _("Answer, read, answer again")
     source = "Joshi et al. 2023, Figure 8"
+    asks = "Do the explanations help people?"
+    people = "They answer a question, read the explanation, and answer again."
     #: Labels are yes and no or letters of each item's own options, so none are declared.
     variables = (
         Variable("before", "Answer before the rationale"),

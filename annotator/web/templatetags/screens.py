@@ -14,7 +14,7 @@ from django import template
 from django.template.defaultfilters import capfirst
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.html import conditional_escape
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_noop
 
@@ -23,12 +23,12 @@ from annotator.hit_types.base import Block, Stage
 from annotator.hit_types.images import ImageText, read_image
 from annotator.models import Study
 from annotator.selectors.images import image_url
-from annotator.selectors.study_texts import study_text
+from annotator.selectors.study_texts import study_text, study_text_language
 from annotator.web.language import ENGLISH_PATHS
 from annotator.web.markdown import markdown_html, material_markdown_html, material_table_html
 from annotator.web.task_form import Asked, TaskForm
 from annotator.web.task_form import task_form as bind
-from annotator.web.wording import wording_shown
+from annotator.web.wording import other_language, wording_shown
 
 register = template.Library()
 
@@ -214,6 +214,7 @@ class InstructionSection:
 
     title: str
     parts: tuple[Mapping[str, Any], ...]
+    language: str = ""
 
 
 _HEADING = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
@@ -227,20 +228,25 @@ def instruction_sections(parts: Iterable[Mapping[str, Any]]) -> list[Instruction
     >>> [(section.title, len(section.parts)) for section in found]
     [('', 1), ('B &amp; C', 2)]
     """
-    sections: list[tuple[str, list[Mapping[str, Any]]]] = [("", [])]
+    sections: list[tuple[str, str, list[Mapping[str, Any]]]] = [("", "", [])]
     for number, part in enumerate(parts, start=1):
         if "html" not in part:
-            first = all("html" in one for one in sections[-1][1])
-            sections[-1][1].append({**part, "place": f"ex{number}-", "open": first})
+            first = all("html" in one for one in sections[-1][2])
+            sections[-1][2].append({**part, "place": f"ex{number}-", "open": first})
             continue
         before, *rest = _HEADING.split(part["html"])
+        language = part.get("language", "")
         if before.strip():
-            sections[-1][1].append({"html": mark_safe(before)})  # noqa: S308 - was cleaned as a whole
+            sections[-1][2].append({"html": mark_safe(before), "language": language})  # noqa: S308 - was cleaned as a whole
         for title, html in zip(rest[::2], rest[1::2], strict=True):
-            sections.append((mark_safe(title), []))  # noqa: S308
+            sections.append((mark_safe(title), language, []))  # noqa: S308
             if html.strip():
-                sections[-1][1].append({"html": mark_safe(html)})  # noqa: S308
-    return [InstructionSection(title, tuple(those)) for title, those in sections if those or title]
+                sections[-1][2].append({"html": mark_safe(html), "language": language})  # noqa: S308
+    return [
+        InstructionSection(title, tuple(those), language)
+        for title, language, those in sections
+        if those or title
+    ]
 
 
 @register.filter
@@ -282,6 +288,13 @@ def page_languages(context: template.Context) -> tuple[Language, ...]:
     """The languages that the page's reader can choose; none where pages are in English only."""
     request = context.get("request")
     return () if request and request.path_info.startswith(ENGLISH_PATHS) else languages()
+
+
+@register.simple_tag
+def language_of(study: Study | None, name: str) -> SafeString:
+    """``{% language_of study "title" %}``: the attribute ``lang`` of a title or summary in another language than the page."""
+    code = other_language(study_text_language(study, name)) if study else ""
+    return format_html(' lang="{}"', code) if code else SafeString("")
 
 
 @register.filter

@@ -65,7 +65,7 @@ def exam(request: HttpRequest, slug: str) -> HttpResponse:
     kind = study_hit_type(participation.study)
     for number, key in enumerate(attempt.drawn, 1):
         row = questions[key]
-        question = question_here(question_of(row), rules, "exam")
+        question = question_here(question_of(row), rules, "exam", own=participation.study.language)
         page = question_page(
             "exam",
             participation.study,
@@ -124,7 +124,9 @@ def exam_result(request: HttpRequest, slug: str) -> HttpResponse:
         kind = study_hit_type(participation.study)
         for answer in attempt.answers.filter(right=False).select_related("question"):
             number = attempt.drawn.index(answer.question.key) + 1
-            question = question_here(question_of(answer.question), rules, "exam")
+            question = question_here(
+                question_of(answer.question), rules, "exam", own=participation.study.language
+            )
             missed.append(missed_question(kind, question, answer.response, number))
     granted = qualifications_held(participation).exists()
     ended = not attempt.passed and retry_at is None and not granted

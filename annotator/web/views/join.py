@@ -22,17 +22,16 @@ from annotator.accounts.return_link import return_user
 from annotator.accounts.sessions import person_log_in
 from annotator.accounts.usernames import username_check
 from annotator.core.errors import Refused
+from annotator.hit_types.base import HitType
 from annotator.models import Study, User
 from annotator.recruitment.identity import PanelIdentity
 from annotator.recruitment.panel import NOTHING_LEFT, STOPPED
 from annotator.recruitment.registry import panel_get
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.places import Places, places_of
-from annotator.selectors.preparation import preparation_of
-from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
-from annotator.selectors.workload import study_workload
+from annotator.selectors.workload import Workload, study_workload
 from annotator.services.panel_join import other_person
 from annotator.services.participation import annotator_create, parameters_kept, participation_join
 from annotator.web.exits import exit_shown, way_back
@@ -74,25 +73,17 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
                 raise
             return redirect(request.get_full_path())  # the invitation explains the problem and what to do
         return redirect("annotator:study", slug=study.slug)
-    kind, places = study_hit_type(study), places_of(study)
-    rules = snapshot_content(study.snapshot_id)
-    work = study_workload(study)
-    work = replace(work, tasks_each=min(work.tasks_each, places.free))
+    places = places_of(study)
+    facts = invitation_facts(study, study_hit_type(study), work=study_workload(study), places=places)
     return render(
         request,
         "annotator/invitation.html",
-        {
+        facts
+        | {
             "study": study,
-            "task_title": wording_shown(kind.task_title),
             "join_url": request.get_full_path(),
             "login_url": f"{reverse('annotator:login')}?{urlencode({'next': request.get_full_path()})}",
             "signup_url": f"{reverse('annotator:signup')}?{urlencode({'next': request.get_full_path()})}",
-            # In tens, and only below a minute.
-            "seconds": max(round(study.minutes_per_item * 6), 1) * 10 if study.minutes_per_item < 0.95 else 0,
-            "work": work,
-            "work_time": _duration_words(work.minutes),
-            "exam_pay": exam_pay_words(rules) if study.exam_required else "",
-            "preparation": preparation_of(rules),
             "open": study.state == Study.State.LIVE and (study.join_open or joined),
             "joined": joined,
             "continue_as": _continue_as(request, study, identity),
@@ -100,6 +91,22 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         | _exit(request, study, identity, joined=joined, places=places)
         | alert_context(request, study, places),
     )
+
+
+def invitation_facts(study: Study, kind: HitType, *, work: Workload, places: Places) -> dict[str, Any]:
+    """What an invitation says about the work: what, how long, what it pays. ``places`` are those that are left."""
+    work = replace(work, tasks_each=min(work.tasks_each, places.free))
+    pay = {"exam_pay": str(study.exam_pay), "currency": study.currency}
+    return {
+        "task_title": wording_shown(kind.task_title),
+        # In tens, and only below a minute.
+        "seconds": max(round(study.minutes_per_item * 6), 1) * 10 if study.minutes_per_item < 0.95 else 0,
+        "work": work,
+        "work_time": _duration_words(work.minutes),
+        "exam_pay": exam_pay_words(pay) if study.exam_required else "",
+        "preparation": work.preparation,
+        "places": places,
+    }
 
 
 def _duration_words(minutes: float) -> str:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from annotator.core.allocation import presentation_rng
 from annotator.hit_types.base import JSON, FieldErrors, answers_in_words
 from annotator.selectors.study import study_get_for, study_hit_type
-from annotator.selectors.study_texts import draft_rules, instructions_text
+from annotator.selectors.study_texts import draft_rules, instructions_here
 from annotator.web.language import study_language_use
 from annotator.web.markdown import instructions_context
 from annotator.web.task_page import TaskPage, stage_marks
@@ -42,7 +42,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
             raise Http404("no such item")
         return render(request, "annotator/preview_empty.html", {"study": study})
     presentation = kind.present(item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0))
-    stages = stages_shown(kind.stages(item.payload, presentation))
+    stages = stages_shown(kind.stages(item.payload, presentation), study.language)
     current = min(_whole(request.POST.get("stage"), 0), len(stages) - 1)
     raw: dict[str, Any] = {}
     errors: dict[str, str] = {}
@@ -70,7 +70,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
                 presentation = kind.present(
                     item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0)
                 )
-                stages = stages_shown(kind.stages(item.payload, presentation))
+                stages = stages_shown(kind.stages(item.payload, presentation), study.language)
     page = TaskPage(
         mode="preview",
         study=study,
@@ -117,7 +117,7 @@ def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "study": study,
         "task_title": wording_shown(kind.task_title),
-        "parts": instructions_context(kind, instructions_text(draft_rules(study, kind))),
+        "parts": instructions_context(kind, instructions_here(draft_rules(study, kind), own=study.language)),
         "step": "preview",
     }
     partial = request.headers.get("HX-Request")

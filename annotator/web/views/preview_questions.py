@@ -14,11 +14,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.core.allocation import exam_draw
-from annotator.hit_types.base import FieldErrors, HitType, Question
+from annotator.hit_types.base import FieldErrors, HitType
 from annotator.hit_types.questions import questions_of_text
 from annotator.models import Study
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.study import study_get_for, study_hit_type
+from annotator.selectors.study_texts import QuestionHere, draft_rules, question_here
 from annotator.web.views.question_pages import missed_question, practice_turn, question_page
 from annotator.web.views.task import raw_response
 from annotator.web.wording import wording_shown
@@ -41,7 +42,9 @@ def preview_questions(request: HttpRequest, pk: int, which: str) -> HttpResponse
     if not questions:
         return render(request, "annotator/preview_empty.html", {"study": study})
     show = _exam if which == "exam" else _practice
-    return show(request, study, kind, list(questions), text)
+    rules = draft_rules(study, kind)
+    shown = [question_here(one, rules, which, own=study.language) for one in questions]
+    return show(request, study, kind, shown, text)
 
 
 def _shared(request: HttpRequest, study: Study, kind: HitType, text: str) -> dict[str, Any]:
@@ -56,11 +59,13 @@ def _shared(request: HttpRequest, study: Study, kind: HitType, text: str) -> dic
 
 
 def _exam(
-    request: HttpRequest, study: Study, kind: HitType, questions: list[Question], text: str
+    request: HttpRequest, study: Study, kind: HitType, questions: list[QuestionHere], text: str
 ) -> HttpResponse:
-    by_key = {question.key: question for question in questions}
+    by_key = {one.question.key: one for one in questions}
     count = min(study.exam_questions or len(questions), len(questions))
-    drawn = exam_draw([(q.key, q.pool) for q in questions], count=count, rng=Random("preview"))
+    drawn = exam_draw(
+        [(one.question.key, one.question.pool) for one in questions], count=count, rng=Random("preview")
+    )
     attempt = SimpleNamespace(pk="preview", number=1, pass_mark=study.pass_mark)
     context = _shared(request, study, kind, text) | {
         "attempt": attempt,
@@ -74,7 +79,7 @@ def _exam(
         sent = raw_response(request.POST)
         right, missed = 0, []
         for number, key in enumerate(drawn, 1):
-            prefix, question = f"q{number}-", by_key[key]
+            prefix, question = f"q{number}-", by_key[key].question
             raw[key] = {name[len(prefix) :]: v for name, v in sent.items() if name.startswith(prefix)}
             try:
                 response = kind.parse_question(question.payload, question.gold, raw[key])
@@ -84,7 +89,7 @@ def _exam(
             if kind.grade(response, question.gold).passed:
                 right += 1
             else:
-                missed.append(missed_question(kind, question, response, number))
+                missed.append(missed_question(kind, by_key[key], response, number))
         if not errors:
             return render(
                 request,
@@ -123,7 +128,7 @@ def _exam(
 
 
 def _practice(
-    request: HttpRequest, study: Study, kind: HitType, questions: list[Question], text: str
+    request: HttpRequest, study: Study, kind: HitType, questions: list[QuestionHere], text: str
 ) -> HttpResponse:
     shown = request.POST.get("number", "")
     number = int(shown) if shown.isdecimal() and len(shown) < 4 else 0

@@ -9,20 +9,22 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from annotator.hit_types.base import JSON, FieldErrors, HitType, Question, answers_in_words
+from annotator.hit_types.base import JSON, FieldErrors, HitType, answers_in_words
 from annotator.models import Study
+from annotator.selectors.study_texts import QuestionHere
 from annotator.web.task_page import TaskPage, stage_marks
-from annotator.web.wording import stage_shown, stages_shown, wording_shown
+from annotator.web.wording import other_language, stage_shown, stages_shown, wording_shown
 
 
 def practice_turn(
-    kind: HitType, study: Study, question: Question, sent: Mapping[str, Any] | None, *, url: str
+    kind: HitType, study: Study, shown: QuestionHere, sent: Mapping[str, Any] | None, *, url: str
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The context of a practice question's page after ``sent``, and the errors of what was sent, by field.
 
     The question goes through the stages of a task, up to the last one that it grades: an answer that isn't graded, such
     as the one before an explanation, is practised too. Then the page says what was right, and why.
     """
+    question = shown.question
     stages = kind.stages(question.payload)
     graded = [n for n, stage in enumerate(stages) if any(one.name in question.gold for one in stage.fields)]
     last = graded[-1] if graded else len(stages) - 1
@@ -32,17 +34,17 @@ def practice_turn(
         try:
             earlier |= kind.parse_response(question.payload, {**earlier, **sent}, step)
             if step == last:
-                return _verdict(kind, study, question, earlier, url), {}
+                return _verdict(kind, study, shown, earlier, url), {}
             step, sent = step + 1, None
         except FieldErrors as error:
             errors = error.errors
-    shown = stages_shown(stages[: last + 1])
+    seen = stages_shown(stages[: last + 1], shown.language)
     page = TaskPage(
         mode="practice",
         study=study,
-        stage=shown[step],
-        stages=stage_marks(shown, step) if last else [],
-        committed=answers_in_words(shown[:step], earlier),
+        stage=seen[step],
+        stages=stage_marks(seen, step) if last else [],
+        committed=answers_in_words(seen[:step], earlier),
         response=sent or {},
         errors=errors,
         submit_url=url,
@@ -65,22 +67,24 @@ def _so_far(sent: Mapping[str, Any] | None, last: int) -> tuple[int, JSON]:
     return step, earlier if isinstance(earlier, dict) else {}
 
 
-def _verdict(kind: HitType, study: Study, question: Question, answers: JSON, url: str) -> dict[str, Any]:
+def _verdict(kind: HitType, study: Study, shown: QuestionHere, answers: JSON, url: str) -> dict[str, Any]:
+    question = shown.question
     response = kind.parse_question(question.payload, question.gold, answers)
-    page = question_page("practice", study, question, kind=kind, raw=answers, errors={}, url=url)
+    page = question_page("practice", study, shown, kind=kind, raw=answers, errors={}, url=url)
     return page.context() | {
         "answered": True,
         "right": kind.grade(response, question.gold).passed,
         "given": kind.describe(question.payload, response, translate=gettext),
         "correct": kind.describe(question.payload, question.gold, translate=gettext),
         "reason": question.reason,
+        "reason_language": other_language(shown.language),
     }
 
 
 def question_page(
     mode: str,
     study: Study,
-    question: Question,
+    shown: QuestionHere,
     *,
     kind: HitType,
     raw: dict[str, Any],
@@ -88,7 +92,8 @@ def question_page(
     url: str,
 ) -> TaskPage:
     """A practice or exam question as a task page, with the fields of all stages in order."""
-    stage = stage_shown(kind.question_stage(question.payload, question.gold))
+    question = shown.question
+    stage = stage_shown(kind.question_stage(question.payload, question.gold), shown.language)
     return TaskPage(
         mode=mode,
         study=study,
@@ -103,12 +108,14 @@ def question_page(
     )
 
 
-def missed_question(kind: HitType, question: Question, response: JSON, number: int) -> dict[str, Any]:
+def missed_question(kind: HitType, shown: QuestionHere, response: JSON, number: int) -> dict[str, Any]:
     """A question that was answered incorrectly, for the result page."""
+    question = shown.question
     return {
         "number": number,
-        "stage": stage_shown(kind.question_stage(question.payload, question.gold)),
+        "stage": stage_shown(kind.question_stage(question.payload, question.gold), shown.language),
         "given": kind.describe(question.payload, response, translate=gettext),
         "correct": kind.describe(question.payload, question.gold, translate=gettext),
         "reason": question.reason,
+        "reason_language": other_language(shown.language),
     }

@@ -18,7 +18,7 @@ from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
-from annotator.selectors.study_texts import consent_text, instructions_text, question_here
+from annotator.selectors.study_texts import consent_here, instructions_here, question_here
 from annotator.services.exam import exam_retry_at
 from annotator.services.participation import (
     consent_give,
@@ -33,7 +33,7 @@ from annotator.web.views.common import at_step, panel_ended, participant, says_r
 from annotator.web.views.places import no_places
 from annotator.web.views.question_pages import practice_turn
 from annotator.web.views.task import raw_response
-from annotator.web.wording import wording_shown
+from annotator.web.wording import other_language, wording_shown
 
 _PAGES = {
     "consent": "annotator:consent",
@@ -84,7 +84,8 @@ def _failed(participation: Participation) -> bool:
 @require_http_methods(["GET", "POST"])
 @at_step("consent")
 def consent(request: HttpRequest, participation: Participation) -> HttpResponse:
-    text = consent_text(snapshot_content(participation.study.snapshot_id))
+    rules = snapshot_content(participation.study.snapshot_id)
+    shown = consent_here(rules, own=participation.study.language)
     if request.method == "POST":
         if request.POST.get("decision") != "agree":
             if request.POST.get("sure") != "yes":
@@ -98,8 +99,9 @@ def consent(request: HttpRequest, participation: Participation) -> HttpResponse:
         return redirect("annotator:study", slug=participation.study.slug)
     context = {
         "study": participation.study,
-        "consent_html": markdown_html(text),
-        "digest": text_digest(text),
+        "consent_html": markdown_html(shown.text),
+        "consent_language": other_language(shown.language),
+        "digest": text_digest(shown.text),
         "again": asked_again(participation),
     }
     return render(request, "annotator/consent.html", context)
@@ -155,7 +157,7 @@ def _instructions(participation: Participation) -> dict[str, Any]:
     return {
         "study": participation.study,
         "task_title": wording_shown(kind.task_title),
-        "parts": instructions_context(kind, instructions_text(rules)),
+        "parts": instructions_context(kind, instructions_here(rules, own=participation.study.language)),
         "version": participation.study.snapshot.number if participation.study.snapshot else "",
     }
 
@@ -168,7 +170,9 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
     rules = snapshot_content(participation.study.snapshot_id)
     kind = study_hit_type(participation.study)
     number = participation.practice_done
-    question = question_here(Question(**rules["practice"][number]), rules, "practice")
+    shown = question_here(
+        Question(**rules["practice"][number]), rules, "practice", own=participation.study.language
+    )
     if request.method == "POST" and request.POST.get("go") == "on":
         answered = request.POST.get("number", "")
         if answered.isdecimal() and len(answered) < 6:
@@ -176,7 +180,7 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
         practice_advance(participation=participation, number=number)
         return redirect("annotator:study", slug=participation.study.slug)
     sent = raw_response(request.POST) if request.method == "POST" else None
-    context, errors = practice_turn(kind, participation.study, question, sent, url=request.path)
+    context, errors = practice_turn(kind, participation.study, shown, sent, url=request.path)
     if "answered" in context:
         practice_answer(participation=participation, number=number)
     name = f"practice.{participation.pk}.{number}"  # the browser keeps an answer that isn't submitted yet
@@ -185,7 +189,7 @@ def practice(request: HttpRequest, participation: Participation) -> HttpResponse
         "count": len(rules["practice"]),
         "index": number,
         "keep": f"{name}.{context.get('step', 0)}",
-        "forget": [f"{name}.{step}" for step in range(len(kind.stages(question.payload)))],
+        "forget": [f"{name}.{step}" for step in range(len(kind.stages(shown.question.payload)))],
     }
     template = "annotator/practice.html"
     if request.headers.get("HX-Request"):

@@ -60,7 +60,13 @@ def test_every_page_is_in_the_access_lists() -> None:
             page = page.replace(f"exclude/{what}/<row:target_pk>", f"exclude/{what}/{what.upper()}")
         found.add(page)
     listed = {page.partition("?")[0] for page in [*PAGES, *SENT]}
-    assert found == listed | {"exports/EXPORT/", "api-token/", "deleted/", "exam/exam/question/<path:key>/"}
+    assert found == listed | {
+        "exports/EXPORT/",
+        "api-token/",
+        "emails/",
+        "deleted/",
+        "exam/exam/question/<path:key>/",
+    }
 
 
 def test_anonymous_users_and_annotators_are_redirected_to_the_login(mine: Study) -> None:

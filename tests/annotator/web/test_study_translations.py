@@ -103,9 +103,17 @@ def test_a_copy_has_the_translations() -> None:
     assert copy.translations == study.translations
 
 
+def own_questions(which: str) -> list[dict[str, Any]]:
+    """The questions of the type as a study's own: their reasons differ."""
+    return [vars(one) | {"reason": f"{one.reason} So."} for one in getattr(KIND, which)]
+
+
 def test_what_is_missing_is_listed() -> None:
     study = bilingual()
-    study = study_update(study=study, translations={"de": {"title": "Eulen", "exam": texts()["exam"][:1]}})
+    study = study_update(
+        study=study, translations={"de": {"title": "Eulen", "exam": texts()["exam"][:1]}},
+        instructions_text="Predict.", exam_own=own_questions("exam"), practice_own=own_questions("practice"),
+    )  # fmt: skip
     states = {state.language.code: state for state in language_states(study)}
     assert list(states) == ["de", "ar"]
     assert states["de"].missing == (
@@ -185,20 +193,20 @@ def test_a_copy_knows_which_originals_have_changed() -> None:
     assert outdated(copy) == ("summary",)
 
 
-def test_texts_that_come_with_the_hit_type_are_named_and_missing_until_they_are_translated() -> None:
+def test_texts_that_come_with_the_hit_type_are_named_with_their_languages_and_not_missing() -> None:
     ada = make_user("ada", staff=True)
     study = make_study(by=ada, items=1, practice_required=True, exam_required=True)
     client = Client()
     client.force_login(ada)
     where = f"/admin/annotator/study/{study.pk}/languages/"
-    said = "The instructions, exam and practice of this study come with its HIT type, in English."
-    assert said in client.get(where).content.decode()
+    said = "The instructions, exam and practice of this study come with its HIT type, in English, "
+    page = client.get(where).content.decode()
+    assert f'{said}<span lang="de">Deutsch</span> and <span lang="ar">العربية</span>' in page
+    assert "everything" not in page
     study = study_update(study=study, translations={"de": {"title": "Eulen"}})
-    assert language_states(study)[0].missing == (
-        "instructions", f"exam ({len(KIND.exam)} of {len(KIND.exam)} questions)",
-        f"practice ({len(KIND.practice)} of {len(KIND.practice)} questions)",
-    )  # fmt: skip
-    study_update(study=study, instructions_text="Predict.", practice_required=False)
+    assert language_states(study)[0].missing == ()
+    study = study_update(study=study, instructions_text="Predict.", practice_required=False)
+    assert language_states(study)[0].missing == ("instructions",)
     assert "The exam of this study" in client.get(where).content.decode()
 
 
