@@ -12,6 +12,7 @@ from annotator.core.kept_figures import StudyCount
 # Imported for the figures that they declare.
 from annotator.selectors import contested, exam, home, live, owed, rehearsal, study_rows, versions  # noqa: F401
 from annotator.services.assignment import leases_expire
+from annotator.services.collect_again import collect_again_sweep
 from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.images import images_sweep
@@ -27,6 +28,12 @@ from annotator.services.study_removal import studies_purge
 def leases_expire_task() -> int:
     """Release the places of expired leases."""
     return leases_expire()
+
+
+@job("annotator.collect_again_sweep")
+def collect_again_sweep_task() -> int:
+    """Open places for what excluded people have submitted since."""
+    return collect_again_sweep()
 
 
 @job("annotator.figures_renew")

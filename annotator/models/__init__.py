@@ -21,11 +21,12 @@ from annotator.models.judgment import Exclusion, Judgment, Review
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
 from annotator.models.membership import Invitation, Membership
 from annotator.models.message import Message
-from annotator.models.panel import PanelEvent, PanelLink, PanelLinks
+from annotator.models.panel import PanelEvent, PanelLink, PanelLinks, RejectedWork
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
 from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
+from annotator.models.replacement import Replacement
 from annotator.models.setting import (
     Change,
     Setting,
@@ -79,6 +80,8 @@ __all__ = [
     "QualificationEvent",
     "Rater",
     "Rehearsal",
+    "RejectedWork",
+    "Replacement",
     "Review",
     "Setting",
     "SettingGroup",
