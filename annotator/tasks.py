@@ -18,6 +18,7 @@ from annotator.services.exports import export_build, exports_sweep
 from annotator.services.images import images_sweep
 from annotator.services.imports.file_imports import file_import_run, file_imports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
+from annotator.services.left_over_places import left_over_places_free
 from annotator.services.panel_events import panel_sweep
 from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
@@ -28,6 +29,12 @@ from annotator.services.study_removal import studies_purge
 def leases_expire_task() -> int:
     """Release the places of expired leases."""
     return leases_expire()
+
+
+@job("annotator.left_over_places_free")
+def left_over_places_free_task() -> int:
+    """Offer first what people have left of the explanations that they began."""
+    return left_over_places_free()
 
 
 @job("annotator.collect_again_sweep")

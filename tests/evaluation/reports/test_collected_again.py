@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from annotator.models import Exclusion, Study
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
-from evaluation.reports.choices import Choices
 from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from tests.annotator.services.collecting import filled, work
@@ -22,7 +19,7 @@ BOTH = "exclusions were lifted after others had been asked instead, and both are
 
 
 def prose(study: Study, **choices: bool) -> str:
-    content = computed(study, replace(Choices(), **choices) if choices else Choices()).content
+    content = computed(study, **choices).content
     [section] = [one for one in content["sections"] if one["id"] == "data"]
     return " ".join(section["prose"])
 
