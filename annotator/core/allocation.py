@@ -60,7 +60,7 @@ def whole_order(
     goes on after it. Like ``seeded_order``, it depends only on the names and the seed.
 
     >>> whole_order(["a1", "b1", "a2", "b2"], ["a", "b", "a", "b"], ["", "", "", ""], seed=2)
-    [0, 1000, 1, 1001]
+    [1001, 0, 1000, 1]
     """
     names = sorted(set(explanations))
     rank = dict(zip(names, seeded_order(names, seed=seed), strict=True))
