@@ -238,10 +238,11 @@ def _slopes(data: Mapping[str, Any], theme: Theme) -> Any:
     base, beside = alt.Chart().encode(x=x), alt.Chart().encode(x=x.copy())
     beside.encoding.x.shorthand = "beside:Q"
     shown = base.transform_filter("datum.low !== null")
+    sides: tuple[tuple[int, Literal["left", "right"], int], ...] = ((0, "right", -10), (1, "left", 10))
     names = [
         beside.transform_filter(f"datum.end == {end}").mark_text(align=align, dx=dx, fontSize=12, **colour)
         .encode(y=alt.Y("place:Q", title=data["y"]), text="label:N")
-        for end, align, dx in ((0, "right", -10), (1, "left", 10))
+        for end, align, dx in sides
         # The first is the paper behind the letters, so that no line of the grid goes through them.
         for colour in ({"stroke": ink.paper, "strokeWidth": 5, "color": ink.paper}, {"color": ink.ink})
     ]  # fmt: skip

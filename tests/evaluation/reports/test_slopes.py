@@ -32,7 +32,7 @@ def test_no_two_intervals_are_at_one_place_and_no_label_covers_another(number: i
         places = sorted(end["place"] for end in own)
         assert all(b - a >= 4.0 - 1e-9 for a, b in pairwise(places))
         assert {end["beside"] for end in own} == {(max if side else min)(end["at"] for end in own)}
-    assert [end["label"] for end in ends if end["end"] == 1][0] == "s0 50.0"
+    assert next(end["label"] for end in ends if end["end"] == 1) == "s0 50.0"
 
 
 def test_labels_with_room_stay_where_they_are() -> None:
