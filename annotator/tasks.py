@@ -12,11 +12,13 @@ from annotator.core.kept_figures import StudyCount
 # Imported for the figures that they declare.
 from annotator.selectors import contested, exam, home, live, owed, rehearsal, study_rows, versions  # noqa: F401
 from annotator.services.assignment import leases_expire
+from annotator.services.collect_again import collect_again_sweep
 from annotator.services.erasure import retention_sweep
 from annotator.services.exports import export_build, exports_sweep
 from annotator.services.images import images_sweep
 from annotator.services.imports.file_imports import file_import_run, file_imports_sweep
 from annotator.services.imports.pending_uploads import pending_uploads_sweep
+from annotator.services.left_over_places import left_over_places_free
 from annotator.services.notices import notices_sweep
 from annotator.services.panel_events import panel_sweep
 from annotator.services.place_alert import place_alerts_sweep
@@ -28,6 +30,18 @@ from annotator.services.study_removal import studies_purge
 def leases_expire_task() -> int:
     """Release the places of expired leases."""
     return leases_expire()
+
+
+@job("annotator.left_over_places_free")
+def left_over_places_free_task() -> int:
+    """Offer first what people have left of the explanations that they began."""
+    return left_over_places_free()
+
+
+@job("annotator.collect_again_sweep")
+def collect_again_sweep_task() -> int:
+    """Open places for what excluded people have submitted since."""
+    return collect_again_sweep()
 
 
 @job("annotator.figures_renew")

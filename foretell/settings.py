@@ -372,6 +372,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "file imports": {"task": "annotator.file_imports_sweep", "schedule": 60.0},
     "places that are free again": {"task": "annotator.place_alerts_sweep", "schedule": 60.0},
     "emails to researchers": {"task": "annotator.notices_sweep", "schedule": 300.0},
+    "explanations that were left": {"task": "annotator.left_over_places_free", "schedule": 15.0},
+    "places of excluded judgments": {"task": "annotator.collect_again_sweep", "schedule": 60.0},
     "rehearsals": {"task": "annotator.rehearsals_sweep", "schedule": 60.0},
     "personal data to anonymise": {"task": "annotator.retention_sweep", "schedule": 3600.0},
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},

@@ -124,7 +124,7 @@ class JudgmentAdmin(StudyScoped):
 class ExclusionForm(ServiceForm):
     class Meta:
         model = Exclusion
-        fields = ("study", "rater", "item", "judgment", "reason")
+        fields = ("study", "rater", "item", "judgment", "reason", "collect_again")
 
     def create(self, data: dict[str, Any]) -> Exclusion:
         return exclusion_make(by=self.by, **data)
@@ -153,10 +153,20 @@ class ExclusionAdmin(AddedByService):
         return f"{kind} {exclusion.rater or exclusion.item or exclusion.judgment}"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return ("study", "rater", "item", "judgment", "lifted_at", "created_by", "created_at") if obj else ()
+        fixed = (
+            "study",
+            "rater",
+            "item",
+            "judgment",
+            "collect_again",
+            "lifted_at",
+            "created_by",
+            "created_at",
+        )
+        return fixed if obj else ()
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        fields = ["study", "rater", "item", "judgment", "reason"]
+        fields = ["study", "rater", "item", "judgment", "reason", "collect_again"]
         return [*fields, "lifted_at", "created_by", "created_at"] if obj else fields
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db.models import Count
 from django.http import Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -30,6 +31,7 @@ from annotator.selectors.judgment import FILTERS, REHEARSAL, ExclusionReasons, j
 from annotator.selectors.study import studies_for
 from annotator.selectors.user import sees_people
 from annotator.services.audit import people_viewed
+from annotator.services.collect_again import collect_again
 from annotator.services.exclusion import exclusion_lift, exclusion_make
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
 
@@ -127,13 +129,15 @@ class Exclusions(GenericAPIView[Exclusion]):
         """All exclusions, including lifted ones."""
         study = study_of(request, slug)
         people_viewed(by=person(request), page="exclusions", studies=[study])
-        exclusions = study.exclusions.select_related("rater", "item")
+        exclusions = study.exclusions.select_related("rater", "item").annotate(opened=Count("replacements"))
         page = self.paginate_queryset(exclusions)
         return self.get_paginated_response(ExclusionSerializer(page, many=True).data)
 
     @extend_schema(request=ExclusionSerializer, responses={201: ExclusionSerializer, **ERRORS})
     def post(self, request: Request, slug: str) -> Response:
-        """Exclude a rater, an item or a judgment. Needs the role of a reviewer."""
+        """Exclude a rater, an item or a judgment. Needs the role of a reviewer. With ``collect_again``, each item that this
+        leaves with fewer raters than the study asks for gets a place for somebody else.
+        """
         study = study_of(request, slug, REVIEWER)
         form = ExclusionSerializer(data=request.data)
         form.is_valid(raise_exception=True)
@@ -141,6 +145,7 @@ class Exclusions(GenericAPIView[Exclusion]):
             study=study,
             by=person(request),
             reason=form.validated_data["reason"],
+            collect_again=form.validated_data["collect_again"],
             **_target(study, form.validated_data),
         )
         return Response(_shown(made, request), status=status.HTTP_201_CREATED)
@@ -179,18 +184,39 @@ def _target(study: Study, data: dict[str, Any]) -> dict[str, Any]:
     return target
 
 
+def exclusion_get_for(*, request: Request, pk: int) -> Exclusion:
+    """An exclusion of a study that the caller reviews; else not found."""
+    exclusion = Exclusion.objects.filter(
+        pk=pk, study__in=studies_for(user=request.user, role=REVIEWER)
+    ).first()
+    if exclusion is None:
+        raise Http404("no such exclusion")
+    return exclusion
+
+
 class ExclusionLift(APIView):
     """Lift an exclusion."""
 
     @extend_schema(request=None, responses={200: ExclusionSerializer, 404: DetailSerializer})
     def post(self, request: Request, pk: int) -> Response:
-        """The exclusion stays on record, with the time at which it was lifted. Needs the role of a reviewer."""
-        exclusion = Exclusion.objects.filter(
-            pk=pk, study__in=studies_for(user=request.user, role=REVIEWER)
-        ).first()
-        if exclusion is None:
-            raise Http404("no such exclusion")
-        return Response(_shown(exclusion_lift(exclusion=exclusion), request))
+        """The exclusion stays on record, with the time at which it was lifted. Judgments that others made in place of the
+        excluded ones count too; places that nobody has taken are closed. Needs the role of a reviewer.
+        """
+        return Response(_shown(exclusion_lift(exclusion=exclusion_get_for(request=request, pk=pk)), request))
+
+
+class ExclusionCollect(APIView):
+    """Ask other people in place of what an exclusion covers."""
+
+    @extend_schema(request=None, responses={200: ExclusionSerializer, **ERRORS})
+    def post(self, request: Request, pk: int) -> Response:
+        """Each item that the exclusion leaves with fewer raters than the study asks for gets a place for somebody else.
+        Needs the role of a reviewer.
+        """
+        exclusion = exclusion_get_for(request=request, pk=pk)
+        collect_again(exclusion=exclusion, by=person(request))
+        exclusion.refresh_from_db()
+        return Response(_shown(exclusion, request))
 
 
 class Exports(GenericAPIView[Export]):

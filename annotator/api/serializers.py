@@ -193,11 +193,24 @@ class ExclusionSerializer(KnownKeys, serializers.ModelSerializer[Exclusion]):
     rater_kind = serializers.ChoiceField(["human", "simulator"], required=False, write_only=True)
     item = serializers.CharField(required=False, allow_null=True, source="item.key", default=None)
     judgment = serializers.IntegerField(required=False, allow_null=True, source="judgment_id", default=None)
+    collect_again = serializers.BooleanField(
+        required=False, default=False, help_text="Ask other people in place of the excluded judgments."
+    )
+    places_opened = serializers.SerializerMethodField(
+        help_text="Places that were opened for other people, less those that were closed when the exclusion was lifted."
+    )
 
     class Meta:
         model = Exclusion
-        fields = ("id", "rater", "rater_kind", "item", "judgment", "reason", "created_at", "lifted_at")
+        fields = (
+            "id", "rater", "rater_kind", "item", "judgment", "reason", "collect_again", "places_opened", "created_at",
+            "lifted_at",
+        )  # fmt: skip
         read_only_fields = ("created_at", "lifted_at")
+
+    def get_places_opened(self, exclusion: Exclusion) -> int:
+        counted = getattr(exclusion, "opened", None)  # of a list
+        return exclusion.replacements.count() if counted is None else int(counted)
 
 
 class ExportSerializer(KnownKeys, serializers.ModelSerializer[Export]):

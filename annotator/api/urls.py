@@ -49,6 +49,7 @@ urlpatterns = [
     ),
     path("studies/<study:slug>/exclusions/", judgments.Exclusions.as_view(), name="exclusions"),
     path("studies/<study:slug>/exports/", judgments.Exports.as_view(), name="exports"),
+    path("exclusions/<row:pk>/collect/", judgments.ExclusionCollect.as_view(), name="exclusion_collect"),
     path("exclusions/<row:pk>/lift/", judgments.ExclusionLift.as_view(), name="exclusion_lift"),
     path("exports/<row:pk>/", judgments.ExportDetail.as_view(), name="export"),
     path("exports/<row:pk>/file/", judgments.ExportFile.as_view(), name="export_file"),

@@ -46,6 +46,35 @@ def group_order(keys: Sequence[str], groups: Sequence[str], *, seed: int) -> lis
     return positions
 
 
+#: Positions that each explanation has for its items where explanations are completed one after another: each begins at a
+#: multiple of it, so that a query knows where it begins and ends.
+WIDTH = 1_000
+
+
+def whole_order(
+    keys: Sequence[str], explanations: Sequence[str], parts: Sequence[str], *, seed: int
+) -> list[int]:
+    """The position of each item where the items of an explanation are neighbours, and those of its parts (arms) within them.
+
+    Explanations, and items in a part, are in seeded order. Each part begins at a multiple of ``WIDTH``; one with more items
+    goes on after it. Like ``seeded_order``, it depends only on the names and the seed.
+
+    >>> whole_order(["a1", "b1", "a2", "b2"], ["a", "b", "a", "b"], ["", "", "", ""], seed=2)
+    [1001, 0, 1000, 1]
+    """
+    names = sorted(set(explanations))
+    rank = dict(zip(names, seeded_order(names, seed=seed), strict=True))
+    of_item = seeded_order(keys, seed=seed)
+    groups = [(rank[explanation], part) for explanation, part in zip(explanations, parts, strict=True)]
+    positions, place, before = [0] * len(keys), 0, None
+    for index in sorted(range(len(keys)), key=lambda index: (groups[index], of_item[index])):
+        if groups[index] != before:
+            place, before = -(-place // WIDTH) * WIDTH, groups[index]
+        positions[index] = place
+        place += 1
+    return positions
+
+
 def presentation_rng(*, seed: int, item_key: str, rater: int) -> Random:
     """The random generator for what one rater sees of one item (an order, an arm); the same each time."""
     return Random(hashlib.sha256(f"foretell presentation {seed}\x1f{item_key}\x1f{rater}".encode()).digest())

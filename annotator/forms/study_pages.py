@@ -15,6 +15,22 @@ class ReasonForm(PlainForm):
     reason = NoteField(help_text="Kept with the exclusion and shown in reports.")
 
 
+class ExcludeForm(ReasonForm):
+    """Why something is excluded, and whether other people are asked instead, where the study can ask any (``again``)."""
+
+    collect_again = forms.BooleanField(
+        required=False,
+        label="Ask other people instead",
+        help_text="Opens a place on each item that this leaves with fewer raters than the study asks for. Nobody who has"
+        " had the item gets it.",
+    )
+
+    def __init__(self, *args: Any, again: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not again:
+            del self.fields["collect_again"]
+
+
 class WebhookSecretForm(PlainForm):
     secret = SafeTextField(
         max_length=500,

@@ -313,6 +313,10 @@ class Demo:
     fill: float = 0.75
     #: Whether the scripted simulator judges it too, and a report on it is computed.
     simulated: bool = False
+    #: Raters of each item, by arm ("" has the explanation), in a further study whose report says what explanations add, and
+    #: its title; none: there is no such study.
+    gain: Mapping[str, int] = field(default_factory=dict)
+    gain_title: str = ""
     #: The type whose demo study shares this one's instances; a report is computed across both. Empty if there is none.
     report_with: str = ""
 

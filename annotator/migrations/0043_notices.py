@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0038_control_arms'),
+        ('annotator', '0040_whole_explanations'),
     ]
 
     operations = [

@@ -22,11 +22,12 @@ from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp
 from annotator.models.membership import Invitation, Membership
 from annotator.models.message import Message
 from annotator.models.notice import Notice, NoticeChoices
-from annotator.models.panel import PanelEvent, PanelLink, PanelLinks
+from annotator.models.panel import PanelEvent, PanelLink, PanelLinks, RejectedWork
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
 from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
+from annotator.models.replacement import Replacement
 from annotator.models.setting import (
     Change,
     Setting,
@@ -82,6 +83,8 @@ __all__ = [
     "QualificationEvent",
     "Rater",
     "Rehearsal",
+    "RejectedWork",
+    "Replacement",
     "Review",
     "Setting",
     "SettingGroup",

@@ -13,7 +13,8 @@ class Assignment(models.Model):
     """One item assigned to one rater; a pair of item and rater has at most one.
 
     ``leased`` holds a place until ``lease_until``. ``submitted`` has a judgment. ``expired`` and ``returned`` have
-    released their place; an expired one can still be submitted late while the item has a free place.
+    released their place; an expired one can still be submitted late while the item has a free place. ``barred`` never
+    had one: it keeps a corrected item from people who had an earlier version of it.
     """
 
     class State(models.TextChoices):
@@ -21,6 +22,7 @@ class Assignment(models.Model):
         SUBMITTED = "submitted", "submitted"
         EXPIRED = "expired", "lease expired"
         RETURNED = "returned", "returned"
+        BARRED = "barred", "never offered: the person had an earlier version of the item"
 
     # No indexes of their own: other indexes begin with these columns, and each one more costs every turn a page or two.
     participation = models.ForeignKey(

@@ -40,6 +40,7 @@ class AuditAction(models.TextChoices):
     MEMBER_REMOVED = "members.removed", "Member removed"
     EXCLUDED = "exclusions.made", "Excluded"
     EXCLUSION_CHANGED = "exclusions.changed", "Reason of an exclusion changed"
+    COLLECTED_AGAIN = "exclusions.collected_again", "Places opened again"
     EXCLUSION_LIFTED = "exclusions.lifted", "Exclusion lifted"
     QUALIFICATION_GRANTED = "qualifications.granted", "Qualification granted"
     QUALIFICATION_REVOKED = "qualifications.revoked", "Qualification revoked"

@@ -87,9 +87,26 @@ class Exclusion(models.Model):
     created_by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
+    collect_again = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Ask other people in place of the excluded judgments: each item that has fewer raters than the study asks"
+        " for gets another place.",
+    )
 
     class Meta:
+        indexes = [
+            models.Index(
+                fields=["study"],
+                name="exclusion_collecting_again",
+                condition=Q(collect_again=True, lifted_at__isnull=True),
+            )
+        ]
         constraints = [
+            models.CheckConstraint(
+                name="exclusion_collects_no_item_again",
+                condition=Q(collect_again=False) | Q(item__isnull=True),
+            ),
             models.CheckConstraint(
                 name="exclusion_of_exactly_one_thing",
                 condition=Q(rater__isnull=False, item__isnull=True, judgment__isnull=True)

@@ -13,6 +13,14 @@ class PanelLinks(models.TextChoices):
     PLAIN = "plain", "not verified: anyone can write any id into the link"
 
 
+class RejectedWork(models.TextChoices):
+    """What happens to the judgments of a person whose submission the researchers reject at the panel."""
+
+    KEEP = "keep", "keep it in the statistics"
+    EXCLUDE = "exclude", "exclude it"
+    AGAIN = "again", "exclude it and ask other people instead"
+
+
 class PanelLink(models.Model):
     """A signed link that somebody has joined or come back with. Each link works in one browser.
 

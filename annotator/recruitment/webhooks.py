@@ -8,12 +8,14 @@ from datetime import datetime
 
 #: Kinds of events. A panel translates its own into these; another kind is stored and changes nothing.
 SUBMISSION_CHANGED, STUDY_CHANGED = "submission.status.change", "study.status.change"
+#: The researchers have rejected the submission.
+REJECTED = "REJECTED"
 #: Statuses of a submission from first to last; decides between two of the same second.
 STATUSES = (
-    "RESERVED", "ACTIVE", "AWAITING REVIEW", "PARTIALLY APPROVED", "APPROVED", "SCREENED OUT", "TIMED OUT", "RETURNED", "REJECTED",
+    "RESERVED", "ACTIVE", "AWAITING REVIEW", "PARTIALLY APPROVED", "APPROVED", "SCREENED OUT", "TIMED OUT", "RETURNED", REJECTED,
 )  # fmt: skip
 #: Statuses at which the participant no longer works on their submission and isn't paid for it.
-ENDED = frozenset({"RETURNED", "TIMED OUT", "REJECTED"})
+ENDED = frozenset({"RETURNED", "TIMED OUT", REJECTED})
 
 
 class WebhookRefused(ValueError):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform
 
-from annotator.core.allocation import group_order, seeded_order
+from annotator.core.allocation import group_order, seeded_order, whole_order
 from annotator.hit_types.arms import ARM_KEY, ARM_TITLES, explained_key
-from annotator.models import Study
+from annotator.models import Item, Study
+from annotator.models.study_settings.allocation import WholeExplanations
 
 
 def control_arms_of(rules: Mapping[str, Any]) -> tuple[str, ...]:
@@ -24,10 +26,13 @@ def control_arms_of(rules: Mapping[str, Any]) -> tuple[str, ...]:
 def places_planned(study: Study) -> list[tuple[int, int, int]]:
     """Each item's id, position in the study's order and number of raters, in the order of the ids.
 
-    The arms of one item are neighbours, so that a study that is stopped early has nearly all of them.
+    The arms of one item are neighbours, so that a study that is stopped early has nearly all of them. With whole
+    explanations, the items of one explanation are neighbours, too.
     """
     items = study.items.filter(withdrawn_at__isnull=True).order_by("id")
     raters = study.raters_by_arm
+    if study.whole_explanations != WholeExplanations.NO:
+        return _whole(study, items)
     if len(raters) == 1:
         rows = list(items.values_list("id", "key"))
         positions = seeded_order([key for _, key in rows], seed=study.seed)
@@ -40,4 +45,26 @@ def places_planned(study: Study) -> list[tuple[int, int, int]]:
     positions = group_order([key for _, key, _ in named], groups, seed=study.seed)
     return [
         (pk, position, raters.get(arm, 0)) for (pk, _, arm), position in zip(named, positions, strict=True)
+    ]
+
+
+def _whole(study: Study, items: QuerySet[Item]) -> list[tuple[int, int, int]]:
+    """As ``places_planned``. An explanation is known by the first of its items' keys; an item without one belongs to its
+    instance. Items keep the position that they were given at the launch."""
+    columns = ("id", "key", KeyTextTransform(ARM_KEY, "payload"), "explanation", "instance")
+    rows = list(items.values_list(*columns))
+    groups = [
+        ("e", one) if one else ("i", instance) if instance else ("k", pk) for pk, _, _, one, instance in rows
+    ]
+    names: dict[Any, str] = {}
+    for group, (_, key, arm, *_) in zip(groups, rows, strict=True):
+        name = explained_key(key, arm or "")
+        names[group] = min(names.get(group, name), name)
+    arms = [arm or "" for _, _, arm, *_ in rows]
+    positions = whole_order([row[1] for row in rows], [names[one] for one in groups], arms, seed=study.seed)
+    given = dict(study.places.filter(rehearsal=False).values_list("item", "position"))
+    raters = study.raters_by_arm
+    return [
+        (row[0], given.get(row[0], position), raters.get(arm, 0))
+        for row, position, arm in zip(rows, positions, arms, strict=True)
     ]

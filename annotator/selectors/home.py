@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotator.core.kept_figures import StudyCount
 from annotator.core.words import listed, plural
 from annotator.models import DataRequest, Message, Rehearsal, Study
+from annotator.selectors.places import REPLACED
 from annotator.selectors.study import studies_for, with_size
 from annotator.selectors.workload import Workload, study_workloads
 
@@ -24,8 +25,8 @@ _PLACES = StudyCount(
 SELECT p.study_id, count(*), count(*) FILTER (WHERE a.state = 'submitted') FROM annotator_place p
 JOIN annotator_item i ON i.id = p.item_id AND i.withdrawn_at IS NULL
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
-WHERE p.study_id = ANY(%s) AND NOT p.rehearsal GROUP BY p.study_id
-""",
+WHERE p.study_id = ANY(%s) AND NOT p.rehearsal AND p.id NOT IN {replaced} GROUP BY p.study_id
+""".replace("{replaced}", REPLACED),
 )
 # Running studies and judgments by participants only: how many aren't accepted yet, the latest, the median time.
 _WORK = StudyCount(

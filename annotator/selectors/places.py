@@ -11,6 +11,12 @@ from annotator.models import Participation, PlaceAlert, Study
 #: Free places are counted up to this number, so that pages of very large studies stay fast.
 MOST = 1000
 
+#: SQL for the places whose judgment is excluded and has been given another place. There are few, in all studies together.
+REPLACED = (
+    "(SELECT j.place_id FROM annotator_replacement n JOIN annotator_judgment j ON j.id = n.judgment_id"
+    " WHERE j.place_id IS NOT NULL AND EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = j.study_id"
+    " AND x.lifted_at IS NULL AND (x.judgment_id = j.id OR x.rater_id = j.rater_id)))"
+)
 _OF_STUDY = """
 SELECT (SELECT count(*) FROM (SELECT 1 FROM annotator_place p
         WHERE p.study_id = %(study)s AND NOT p.rehearsal AND p.assignment_id IS NULL LIMIT %(most)s) free),

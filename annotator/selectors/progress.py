@@ -8,10 +8,11 @@ from typing import Any
 from annotator.core.kept_figures import StudyCount
 from annotator.models import Study
 from annotator.selectors.conduct import GroupWork, study_work
+from annotator.selectors.places import REPLACED
 from annotator.selectors.workload import Workload, unit_counts, workload_of
 
-# Withdrawn items have no places that anybody waits for, and what was judged there isn't counted. Subqueries with IN are
-# computed once and looked up by their hash.
+# Withdrawn items have no places that anybody waits for, and what was judged there isn't counted; nor are places whose
+# excluded judgment was given another place. Subqueries with IN are computed once and looked up by their hash.
 _CONDITIONS = StudyCount(
     "places by condition",
     """
@@ -24,15 +25,16 @@ SELECT i.condition, count(*), count(*) FILTER (WHERE a.state = 'submitted'),
             WHERE e.study_id = %(study)s AND e.lifted_at IS NULL AND j.assignment_id IS NOT NULL)))
 FROM annotator_place p JOIN annotator_item i ON i.id = p.item_id
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id
-WHERE p.study_id = %(study)s AND NOT p.rehearsal AND i.withdrawn_at IS NULL GROUP BY i.condition ORDER BY i.condition
-""",
+WHERE p.study_id = %(study)s AND NOT p.rehearsal AND i.withdrawn_at IS NULL AND p.id NOT IN {replaced}
+GROUP BY i.condition ORDER BY i.condition
+""".replace("{replaced}", REPLACED),
 )
 
 
 @dataclass(frozen=True)
 class Condition:
     """Places of one condition (empty name: items without one). ``excluded`` of those that are done hold a judgment that
-    is excluded by its rater or by itself: it isn't replaced, and statistics leave it out.
+    is excluded by its rater or by itself and hasn't got another place: statistics leave it out.
     """
 
     name: str
@@ -54,7 +56,8 @@ class Condition:
 class StudyProgress:
     """Counts of one study.
 
-    Items that were withdrawn are in no figure. ``done_excluded`` of the ``done`` places hold excluded judgments, which aren't replaced.
+    Items that were withdrawn are in no figure. ``done_excluded`` of the ``done`` places hold excluded
+    judgments that have no other place; those that have one are left out, and the other place is counted.
     ``people``, ``surplus``, ``fast``, ``median_seconds`` and ``pay_per_hour`` are of participants only: judgments made in
     the browser, without rehearsals and imports. ``median_seconds`` and ``pay_per_hour`` are None if there are none.
     ``work`` is the participants' work, ``conditions`` are the places by condition. ``workload`` is that of one person.

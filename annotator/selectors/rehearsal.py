@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from annotator.core.kept_figures import StudyCount
 from annotator.models import Rehearsal, Study
+from annotator.selectors.places import REPLACED
 
 _PLACES = StudyCount(
     "places of a rehearsal",
     """
 SELECT count(*), count(*) FILTER (WHERE a.state = 'submitted') FROM annotator_place p
 LEFT JOIN annotator_assignment a ON a.id = p.assignment_id WHERE p.study_id = %s AND p.rehearsal
-""",
+    AND p.id NOT IN {replaced}
+""".replace("{replaced}", REPLACED),
 )
 
 

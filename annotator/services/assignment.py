@@ -86,6 +86,9 @@ def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) 
     Item.objects.select_for_update(no_key=True).get(pk=assignment.item_id)
     layer = assignment.place.rehearsal
     others = Assignment.objects.filter(place__rehearsal=layer).exclude(pk=assignment.pk)  # leased, or counted
+    others = others.filter(
+        judgment__replacement__isnull=True
+    )  # the replacement takes the arm of what it replaces
 
     def by_arm(rows: QuerySet[Assignment]) -> dict[int, int]:
         counted = rows.order_by().values_list("presentation__arm").annotate(n=Count("id"))

@@ -47,6 +47,7 @@ _LOCKED = Prepared(
             )
         )
         .filter(pk=pk, rater__user_id=user_id)
+        .exclude(state=Assignment.State.BARRED)
     ),
     -1,
     -2,

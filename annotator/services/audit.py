@@ -88,6 +88,14 @@ def audit_write_each(
     AuditEntry.objects.bulk_create(entries, batch_size=2_000)
 
 
+def audit_write_rows(
+    *, action: AuditAction, study: Study, by: User | None, rows: Iterable[tuple[str, Values]]
+) -> None:
+    """Record the same kind of change for several things: ``rows`` are targets with their new values."""
+    entries = [_entry(action, study=study, by=by, target=target, after=after) for target, after in rows]
+    AuditEntry.objects.bulk_create(entries, batch_size=2_000)
+
+
 def audit_change(
     *, action: AuditAction, row: models.Model, before: Values, names: Iterable[str], **about: Any
 ) -> AuditEntry | None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 import io
 import json
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 
@@ -20,6 +22,7 @@ from annotator.core.words import plural
 from annotator.hit_types.base import HitType
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.models import Membership, Study, User
+from annotator.selectors.workload import study_workload
 from annotator.services.imports.material_import import material_import
 from annotator.services.participation import participation_join
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearsal_spread_times, rehearse
@@ -33,6 +36,8 @@ PUBLISHED_PASSWORD = "foretell-demo"  # noqa: S105
 
 #: The chance that a rehearsal rater gives a correct answer.
 ACCURACY = 0.86
+#: Ends the slug of the study with control arms; its instances, and how many follow-ups each of their explanations has.
+GAIN, GAIN_INSTANCES, GAIN_FOLLOW_UPS = "gain", 12, 3
 #: An example, in US dollars.
 PAY = "0.12"
 CONSENT = """\
@@ -81,6 +86,18 @@ def demo_lines(hit_type: str, count: int | None = None, *, variant: str = "") ->
         return list(islice(fitting, count))
 
 
+def gain_lines(hit_type: str) -> list[str]:
+    """The lines of a HIT type's demo material for the study with control arms: a few follow-ups of its first instances."""
+    instances, taken, lines = dict[str, None](), Counter[tuple[str, str]](), []
+    for line in demo_lines(hit_type):
+        row = json.loads(line)
+        instances.setdefault(row["instance"])
+        taken[row["instance"], row["system"]] += 1
+        if len(instances) <= GAIN_INSTANCES and taken[row["instance"], row["system"]] <= GAIN_FOLLOW_UPS:
+            lines.append(line)
+    return lines
+
+
 def demo_slug(hit_type: str, variant: str = "") -> str:
     """The slug of the demo's study of a HIT type, or of one of its variants.
 
@@ -99,6 +116,8 @@ def demo_load() -> Iterator[str]:
         kind = hit_type_get(name)
         for variant in kind.variants if kind.demo.by_variant else ("",):
             yield from _study(kind, variant, researcher)
+        if kind.demo.gain:
+            yield from _study(kind, GAIN, researcher)
 
 
 def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
@@ -118,6 +137,8 @@ def demo_ways_in(*, passwords: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _title(kind: HitType, variant: str) -> str:
+    if variant == GAIN:
+        return kind.demo.gain_title
     if kind.demo.title or not variant:
         return kind.demo.title or kind.task_title
     first = json.loads(demo_lines(kind.name, 1, variant=variant)[0])
@@ -132,7 +153,7 @@ def _study(kind: HitType, variant: str, researcher: User) -> Iterator[str]:
             study = study_create(
                 by=researcher,
                 hit_type=kind.name,
-                variant=variant,
+                variant="" if variant == GAIN else variant,
                 slug=slug,
                 title=_title(kind, variant),
                 summary=kind.demo.summary or f"A demonstration of “{kind.title}”.",
@@ -141,14 +162,16 @@ def _study(kind: HitType, variant: str, researcher: User) -> Iterator[str]:
                 pay_per_item=PAY,
                 minutes_per_item=0.6,
                 completion_code="FORETELL-DEMO",
+                **(_arms(kind) if variant == GAIN else {}),
             )
-            lines = "".join(demo_lines(kind.name, variant=variant))
+            of_study = gain_lines(kind.name) if variant == GAIN else demo_lines(kind.name, variant=variant)
+            lines = "".join(of_study)
             material_import(study=study, file=io.BytesIO(lines.encode()), name=f"{kind.name}.jsonl")
             study_launch(study=study, by=researcher)
     Membership.objects.get_or_create(study=study, user=researcher, defaults={"role": Membership.Role.OWNER})
     study.refresh_from_db()
     _annotator_join(study)
-    wanted = int(study.items.count() * study.redundancy * kind.demo.fill)
+    wanted = int(study_workload(study).places * kind.demo.fill)
     missing = wanted - study.judgments.filter(source="rehearsal").count()
     if missing <= 0:
         yield f"{slug}: there already"
@@ -159,6 +182,11 @@ def _study(kind: HitType, variant: str, researcher: User) -> Iterator[str]:
     made = rehearse(study=study, raters=raters, seed=1, most=missing)
     rehearsal_spread_times(study=study, seed=1)
     yield f"{slug}: {plural(study.items.count(), 'item')}, {plural(made, 'rehearsal judgment')}"
+
+
+def _arms(kind: HitType) -> dict[str, Any]:
+    """The settings for the numbers of raters by arm."""
+    return {f"{arm}_raters" if arm else "redundancy": raters for arm, raters in kind.demo.gain.items()}
 
 
 def _annotator_join(study: Study) -> None:

@@ -184,9 +184,15 @@ def _rows_remove(study: Study, rater: Rater, policy: str, why: str, by: User | N
     Qualification.objects.filter(attempt__participation__in=_participations(mine)).update(attempt=None)
     if nobody is None:
         places = list(Place.objects.filter(assignment__in=held).values_list("pk", flat=True))
+        replaced = list(
+            Place.objects.filter(pk__in=places, judgment__replacement__isnull=False).values_list(
+                "pk", flat=True
+            )
+        )
         Judgment.objects.filter(**mine).delete()
         Exclusion.objects.filter(**mine).delete()
         held.delete()
+        Place.objects.filter(pk__in=replaced).delete()  # somebody else has been asked instead already
         Place.objects.filter(pk__in=places).update(assignment=None, freed=True)
         _participations(mine).delete()
         if LedgerEntry.objects.filter(**mine).exists():

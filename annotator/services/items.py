@@ -19,6 +19,7 @@ from annotator.models import Assignment, AuditAction, Exclusion, Item, Message, 
 from annotator.selectors.images import images_of
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
+from annotator.services.collect_again import corrected_places_open
 from annotator.services.control_arms import control_items_make
 from annotator.services.follow_up_correct import follow_up_corrected
 from annotator.services.study import snapshot_freeze
@@ -124,8 +125,8 @@ def item_correct(
 ) -> Item:
     """Replace an item of a launched study by a corrected version of it; returns the new version.
 
-    The previous version is withdrawn and keeps its judgments. The new one has the same material, its own places, and a
-    key that ends in its version (``owl-3.v2``). Problems that annotators reported with the item are settled. Raises ``ValidationError``.
+    The previous version is withdrawn and keeps its judgments. The new one has the same material, places for people who
+    haven't had the item yet, and a key that ends in its version (``owl-3.v2``). Problems that annotators reported with the item are settled. Raises ``ValidationError``.
     """
     study = _launched(item.study_id)
     item = study.items.select_for_update().get(pk=item.pk)
@@ -139,8 +140,7 @@ def item_correct(
     payload, gold = _content(study, payload, gold)
     if digest_of([payload, gold]) == digest_of([item.payload, item.gold]):
         raise ValidationError("Nothing was changed.")
-    place = item.places.filter(rehearsal=False).order_by("number").first()
-    position = place.position if place else 0
+    places = list(item.places.filter(rehearsal=False).order_by("number")[:1])
     if item.withdrawn_at is None:
         _withdraw(study, item, by, reason)
     version = item.version + 1
@@ -151,11 +151,7 @@ def item_correct(
     )  # fmt: skip
     corrected.full_clean(exclude=["payload", "gold", "parts"])
     corrected.save()
-    # Annotators may have passed this position already, so the places are offered first.
-    Place.objects.bulk_create(
-        Place(study=study, item=corrected, number=number, position=position, freed=True)
-        for number in range(1, study.raters_by_arm.get(arm_of(payload), 0) + 1)
-    )
+    corrected_places_open(study=study, old=item, new=corrected, position=places[0].position if places else 0)
     item.messages.filter(kind=Message.Kind.FLAG, settled_at__isnull=True).update(settled_at=timezone.now())
     _new_version(study, by)
     audit_write(

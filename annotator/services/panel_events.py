@@ -11,12 +11,30 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from annotator.core.sealed import Unreadable, resealed, seal, unseal
-from annotator.models import AuditAction, PanelEvent, PanelLink, Participation, Study, User
+from annotator.models import (
+    AuditAction,
+    Exclusion,
+    PanelEvent,
+    PanelLink,
+    Participation,
+    RejectedWork,
+    Study,
+    User,
+)
 from annotator.recruitment.registry import panel_get
-from annotator.recruitment.webhooks import ENDED, STUDY_CHANGED, SUBMISSION_CHANGED, Webhook, status_rank
+from annotator.recruitment.webhooks import (
+    ENDED,
+    REJECTED,
+    STUDY_CHANGED,
+    SUBMISSION_CHANGED,
+    Webhook,
+    status_rank,
+)
 from annotator.selectors.panel import panel_studies
 from annotator.services.assignment import participation_release
 from annotator.services.audit import audit_write
+from annotator.services.collect_again import collecting_fault
+from annotator.services.exclusion import exclusion_lift, exclusion_make
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +145,8 @@ def event_apply(*, participation: Participation, status: str, at: datetime) -> s
     """Apply a submission's new status to its participation, which the caller has locked; returns the outcome.
 
     A submission that has ended (returned, timed out, rejected) releases the person's open tasks, and they leave the
-    study. If they had finished, this is only noted. If the submission continues after all, so do they.
+    study. If they had finished, this is only noted. If the submission continues after all, so do they. What a rejected
+    submission means for the statistics is a setting of the study (``rejected_work``).
     """
     latest = participation.panel_status_at
     if latest is not None and (at, status_rank(status)) < (latest, status_rank(participation.panel_status)):
@@ -141,7 +160,26 @@ def event_apply(*, participation: Participation, status: str, at: datetime) -> s
     elif status not in ENDED and had_ended and participation.state == Participation.State.LEFT:
         participation.state, participation.finished_at = Participation.State.ACTIVE, None
     participation.save(update_fields=["panel_status", "panel_status_at", "state", "finished_at"])
+    _rejection_apply(participation, rejected=status == REJECTED)
     return Outcome.NOTED if status in ENDED and finished else Outcome.APPLIED
+
+
+def _rejection_apply(participation: Participation, *, rejected: bool) -> None:
+    """Exclude the work of a rejected submission, as the study says; lift that exclusion if the rejection is taken back. What
+    researchers exclude or lift themselves stays as it is."""
+    panel = panel_get(participation.recruiter)
+    reason = f"submission rejected on {panel.title if panel else participation.recruiter}"
+    mine = Exclusion.objects.filter(
+        study_id=participation.study_id, rater_id=participation.rater_id, lifted_at__isnull=True
+    )
+    if not rejected:
+        for exclusion in mine.filter(reason=reason, created_by=None):
+            exclusion_lift(exclusion=exclusion)
+        return
+    study = Study.objects.select_for_update().get(pk=participation.study_id)
+    if study.rejected_work != RejectedWork.KEEP and not mine.exists():
+        again = study.rejected_work == RejectedWork.AGAIN and not collecting_fault(study)
+        exclusion_make(study=study, by=None, reason=reason, rater=participation.rater, collect_again=again)
 
 
 def panel_sweep() -> int:

@@ -6,43 +6,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from django.db import connection
 from django.db.models import Model
 from django.utils import timezone
 
+from annotator.core.allocation import WIDTH
 from annotator.core.prepared import prepared_cursor
 from annotator.models import Assignment, Item, Participation, Place, Rater, Study
+from annotator.models.study_settings.allocation import WholeExplanations
 from annotator.selectors.arms import control_arms_of
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study_texts import consent_digests
 
 M = TypeVar("M", bound=Model)
 
-# One statement claims a place and creates its assignment. It looks first at places that were given back, then onwards
-# from the annotator's position, then (if there was nothing) at places that were taken when they passed. SKIP
-# LOCKED lets concurrent annotators take neighbouring places without waiting for each other. NO KEY: a place that somebody
-# else has taken meanwhile is passed over, but stays locked until the commit, and their judgment's foreign key needs it.
+# One statement claims a place and creates its assignment. It looks for one in several parts of the study in turn, each of
+# which is a range of an index. SKIP LOCKED lets concurrent annotators take neighbouring places without waiting for each
+# other. NO KEY: a place that somebody else has taken meanwhile is passed over, but stays locked until the commit, and
+# their judgment's foreign key needs it.
+_PART = """{name} AS (
+    SELECT p.id, p.item_id, p.position, p.rehearsal FROM annotator_place p
+    WHERE {before}p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND {where} AND {allowed}
+    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
+)"""
+_NOTHING, _PICKED = "NOT EXISTS (SELECT 1 FROM {name}) AND ", "SELECT * FROM {name}"
+# First places that were given back, then onwards from the annotator's position, then (if there was nothing) places that
+# were taken when they passed.
+_IN_ORDER = {"freed": "p.freed", "onward": "p.position > %(cursor)s", "behind": "p.position <= %(cursor)s"}
+# Where one person gets all follow-ups of an explanation: the rest of theirs, then places that others have left over, then
+# the beginning of another explanation that has room for one more person. Who finds none of these gets any place.
+_BEGINS = f"p.position %% {WIDTH} = 0"
+_TOGETHER = {
+    "own": "p.position > %(cursor)s AND p.position < %(end)s",
+    "freed": "p.freed",
+    "earlier": f"p.position < %(end)s AND {_BEGINS}",
+    "next": f"p.position >= %(end)s AND {_BEGINS}",
+    "onward": "p.position > %(cursor)s",
+    "behind": "p.position <= %(cursor)s",
+}
 _CLAIM = """
-WITH freed AS (
-    SELECT p.id, p.item_id, p.position, p.rehearsal FROM annotator_place p
-    WHERE p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.freed AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-), onward AS (
-    SELECT p.id, p.item_id, p.position, p.rehearsal FROM annotator_place p
-    WHERE NOT EXISTS (SELECT 1 FROM freed)
-      AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position > %(cursor)s AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-), behind AS (
-    SELECT p.id, p.item_id, p.position, p.rehearsal FROM annotator_place p
-    WHERE NOT EXISTS (SELECT 1 FROM freed) AND NOT EXISTS (SELECT 1 FROM onward)
-      AND p.study_id = %(study)s AND {layer} AND p.assignment_id IS NULL AND p.position <= %(cursor)s AND {allowed}
-    ORDER BY p.position, p.number LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-), pick AS (
-    SELECT * FROM freed UNION ALL SELECT * FROM onward UNION ALL SELECT * FROM behind
+WITH {parts}, pick AS (
+    {picks}
 ), made AS (
     INSERT INTO annotator_assignment (participation_id, item_id, rater_id, instance_id_of_item, snapshot_id, state, stage,
         presentation, draft, draft_version, taken_back, leased_at, lease_until, stage_opened_at, reason, sole)
@@ -112,7 +121,8 @@ _CONSENTED = (
 def place_claim(participation: Participation, study: Study) -> Assignment | None:
     """A new assignment with its item and place, inside a transaction that has locked the participation; None if no place
     is free for this person."""
-    arms = control_arms_of(snapshot_content(study.snapshot_id))
+    rules = snapshot_content(study.snapshot_id)
+    arms, together = control_arms_of(rules), rules.get("whole_explanations") == WholeExplanations.TOGETHER
     if study.one_condition_per_instance or arms:
         # The rule depends on the person's tasks in all studies, so they are given out one at a time.
         Rater.objects.select_for_update(no_key=True).get(pk=participation.rater_id)
@@ -127,7 +137,7 @@ def place_claim(participation: Participation, study: Study) -> Assignment | None
         values |= {"unfinished": study.unfinished_per_hour, "hour_ago": now - timedelta(hours=1)}
     with prepared_cursor() as cursor:
         cursor.execute(
-            _CLAIM.format(allowed=allowed, layer=_LAYER, sole=_SOLE),
+            _statement(_TOGETHER if together else _IN_ORDER, allowed),
             {
                 "study": study.pk,
                 "cursor": participation.cursor,
@@ -136,11 +146,28 @@ def place_claim(participation: Participation, study: Study) -> Assignment | None
                 "snapshot": study.snapshot_id,
                 "now": now,
                 "until": until,
+                **({"end": (participation.cursor // WIDTH + 1) * WIDTH} if together else {}),
                 **values,
             },
         )
         row = cursor.fetchone()
     return _claimed(row, participation, now, until) if row else None
+
+
+@lru_cache(maxsize=500)
+def _written(parts: tuple[tuple[str, str], ...], allowed: str) -> str:
+    looked, written = list[str](), list[str]()
+    for name, where in parts:
+        before = "".join(_NOTHING.format(name=one) for one in looked)
+        written.append(_PART.format(name=name, before=before, layer=_LAYER, where=where, allowed=allowed))
+        looked.append(name)
+    picks = " UNION ALL ".join(_PICKED.format(name=name) for name in looked)
+    return _CLAIM.format(parts=", ".join(written), picks=picks, sole=_SOLE)
+
+
+def _statement(parts: Mapping[str, str], allowed: str) -> str:
+    """The statement that looks for a place in these parts of the study, in their order."""
+    return _written(tuple(parts.items()), allowed)
 
 
 def _claimed(row: Sequence[Any], participation: Participation, now: datetime, until: datetime) -> Assignment:

@@ -15,6 +15,7 @@ from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.translations import QUESTIONS, read_translations
 from annotator.models import PanelLinks, Study
+from annotator.models.study_settings.allocation import WholeExplanations
 from annotator.recruitment.registry import panel_get
 from annotator.selectors.images import images_of
 from annotator.selectors.qualification import requirement_known
@@ -65,6 +66,11 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
         if arm not in kind.control_arms:
             known = listed([f"“{ARM_TITLES[one]}”" for one in kind.control_arms], "and") or "none"
             errors[f"{arm}_raters"] = [f"Tasks of this type don't have this control arm. They have: {known}."]
+    if study.whole_explanations == WholeExplanations.TOGETHER and study.one_condition_per_instance:
+        errors["whole_explanations"] = [
+            "With one condition per instance, nobody gets all follow-ups of an explanation. Let each follow-up go to whoever"
+            " comes next, or turn that off."
+        ]
     if study.variant and study.variant not in kind.variants:
         known = ", ".join(kind.variants) or "none"
         errors["variant"] = [f"{study.variant!r} is not a variant of {kind.name}; it has: {known}"]

@@ -12,6 +12,7 @@ from django.db.models import Count
 
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
 from evaluation.models import Call, Run
+from evaluation.ratings.collected_again import CollectedAgain, collected_again
 from evaluation.ratings.columns import Codes, Ids, copy_rows, distinct
 from evaluation.ratings.items import Items, items_load
 
@@ -49,7 +50,7 @@ class Judgments:
     reason to how many judgments were set aside for it; each is counted once, for the first reason that
     applies. ``in_play`` of shape (items,) is true for the items that count at all: no attention check, no gold
     item, not excluded. ``unparsable`` maps a simulator to its calls without a response, by kind. ``rehearsal`` says that
-    no person is among the raters, only rehearsal raters.
+    no person is among the raters, only rehearsal raters. ``again`` counts what others were asked to make up for.
     """
 
     study: Study
@@ -63,6 +64,7 @@ class Judgments:
     left_out: dict[str, int]
     unparsable: dict[str, dict[str, int]]
     rehearsal: bool
+    again: CollectedAgain
 
     def __len__(self) -> int:
         return len(self.rater)
@@ -109,6 +111,7 @@ def judgments_load(*, study: Study, exclusions: bool = True, rehearsal: bool = F
         left_out={reason: number for reason, number in left_out.items() if number},
         unparsable=_unparsable(study, raters),
         rehearsal=bool(raters.is_rehearsal.any()),
+        again=collected_again(study=study, exclusions=exclusions, rehearsal=bool(raters.is_rehearsal.any())),
     )
 
 

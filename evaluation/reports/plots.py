@@ -7,8 +7,10 @@ the figures; the web process serves the stored files and never imports altair.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from evaluation.reports import words
@@ -217,42 +219,88 @@ def _reliability(data: Mapping[str, Any], theme: Theme) -> Any:
 
 
 def _slopes(data: Mapping[str, Any], theme: Theme) -> Any:
-    """A line from each point's first value to its second, with intervals; the name is written at the second."""
+    """A line from each point's first value to its second, with intervals side by side; the name is written at the second."""
     import altair as alt
 
     ink = INKS[theme]
-    ends = [
-        {"label": f"{point['label']} {words.number(point[side]['value'], 'percent')}" if side == "second" else "",
-         "line": number, "group": point.get("group", ""), "side": data[side]}
-        | {name: None if point[side][name] is None else 100 * point[side][name] for name in ("value", "low", "high")}
-        for number, point in enumerate(data["points"])
-        for side in ("first", "second")
-        if point["first"]["value"] is not None and point["second"]["value"] is not None
-    ]  # fmt: skip
+    ends = _slope_ends(data)
     seen = [end[name] for end in ends for name in ("value", "low", "high") if end[name] is not None] or [
         0,
         100,
     ]
-    scale = alt.Scale(domain=[max(min(seen) - 3, 0), min(max(seen) + 3, 100)], nice=False, zero=False)
-    x = alt.X(
-        "side:N", sort=[data["first"], data["second"]], title=None, axis=alt.Axis(labelAngle=0, grid=False)
-    )
+    low, high = max(min(seen) - 3, 0), min(max(seen) + 3, 100)
+    _labels_apart(ends, (high - low) * _LINE_OF_TEXT)
+    titles = f"datum.value == 0 ? {json.dumps(data['first'])} : {json.dumps(data['second'])}"
+    axis = alt.Axis(values=[0, 1], labelExpr=titles, labelAngle=0, grid=False, ticks=False)
+    x = alt.X("at:Q", title=None, axis=axis, scale=alt.Scale(domain=[-0.25, 1.75], nice=False))
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     y = alt.Y("value:Q", scale=scale, title=data["y"], axis=alt.Axis(tickCount=5, grid=True))
-    base = alt.Chart().encode(x=x)
+    base, beside = alt.Chart().encode(x=x), alt.Chart().encode(x=x.copy())
+    beside.encoding.x.shorthand = "beside:Q"
     shown = base.transform_filter("datum.low !== null")
+    sides: tuple[tuple[int, Literal["left", "right"], int], ...] = ((0, "right", -10), (1, "left", 10))
+    names = [
+        beside.transform_filter(f"datum.end == {end}").mark_text(align=align, dx=dx, fontSize=12, **colour)
+        .encode(y=alt.Y("place:Q", title=data["y"]), text="label:N")
+        for end, align, dx in sides
+        # The first is the paper behind the letters, so that no line of the grid goes through them.
+        for colour in ({"stroke": ink.paper, "strokeWidth": 5, "color": ink.paper}, {"color": ink.ink})
+    ]  # fmt: skip
     whole = alt.layer(
-        shown.mark_rule(strokeWidth=1, color=ink.quiet).encode(
+        shown.mark_rule(strokeWidth=1.5, color=ink.quiet).encode(
             y=alt.Y("low:Q", title=data["y"]), y2="high:Q"
         ),
         base.mark_line(strokeWidth=2, color=ink.mark).encode(y=y, detail="line:N"),
+        *names,
         base.mark_point(filled=True, size=60, opacity=1, color=ink.mark).encode(y=y),
-        base.mark_text(align="left", dx=8, color=ink.ink, fontSize=12).encode(y=y, text="label:N"),
         data=alt.Data(values=ends),
     ).properties(width=WIDTH, height=WIDTH * 0.6)
     groups = list(dict.fromkeys(end["group"] for end in ends))
     if any(groups):
         whole = whole.facet(row=alt.Row("group:N", sort=groups, title=None), spacing=14)
     return whole
+
+
+#: The height of a line of text, how far lines are moved apart, and how far all of them together, as shares of the plot.
+_LINE_OF_TEXT, _APART, _FAR = 0.06, 0.025, 0.3
+
+
+def _slope_ends(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Both ends of each line that has both values, in percent; the lines of a group are next to each other, not on top."""
+    drawn = [
+        point
+        for point in data["points"]
+        if point["first"]["value"] is not None and point["second"]["value"] is not None
+    ]
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for point in drawn:
+        groups.setdefault(point.get("group", ""), []).append(point)
+    ends = []
+    for group, points in groups.items():
+        middle, apart = (len(points) - 1) / 2, min(_APART, _FAR / len(points))
+        for number, point in enumerate(points):
+            for end, side in enumerate(("first", "second")):
+                found, written = point[side], words.number(point[side]["value"], "percent")
+                shown = {
+                    name: None if found[name] is None else 100 * found[name]
+                    for name in ("value", "low", "high")
+                }
+                ends.append(
+                    {"label": f"{point['label']} {written}" if end else written, "line": f"{group} {number}", "group": group,
+                     "end": end, "at": end + (number - middle) * apart, "beside": end + (middle if end else -middle) * apart,
+                     "place": shown["value"], **shown}
+                )  # fmt: skip
+    return ends
+
+
+def _labels_apart(ends: list[dict[str, Any]], least: float) -> None:
+    """Move labels of one group and side up where they would be closer than ``least`` to the one below."""
+    for side in {(end["group"], end["end"]) for end in ends}:
+        own = sorted(
+            (end for end in ends if (end["group"], end["end"]) == side), key=lambda end: float(end["value"])
+        )
+        for before, end in pairwise(own):
+            end["place"] = max(end["place"], before["place"] + least)
 
 
 def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 
 from annotator.hit_types.registry import hit_types
 from annotator.models import Study
-from annotator.services.demo import demo_slug
+from annotator.services.demo import GAIN, demo_slug
 from evaluation.models import Endpoint, Report
 from evaluation.providers.hosts import origin_of
 from evaluation.runs.inline import run_inline
@@ -93,7 +93,9 @@ def _results(endpoint: Endpoint) -> Iterator[str]:
 
 def _simulated() -> list[str]:
     """The slugs of the demo studies that a simulator judges too."""
-    return [demo_slug(kind.name) for kind in hit_types().values() if kind.demo.simulated]
+    kinds = [kind for kind in hit_types().values() if kind.demo.simulated]
+    gains = [demo_slug(kind.name, GAIN) for kind in kinds if kind.demo.gain]
+    return [*(demo_slug(kind.name) for kind in kinds), *gains]
 
 
 def _report(*studies: Study) -> int:

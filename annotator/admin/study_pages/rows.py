@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -15,9 +16,9 @@ from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_pa
 from annotator.core.behaviour import SIGNALS, signal_words, signals_read
 from annotator.core.row_ids import row_id
 from annotator.core.words import plural
-from annotator.forms.study_pages import ReasonForm
+from annotator.forms.study_pages import ExcludeForm
 from annotator.hit_types.base import HitType
-from annotator.models import Exclusion, Item, Judgment, Rater, Study
+from annotator.models import Exclusion, Item, Judgment, Rater, Replacement, Study
 from annotator.selectors.judgment import (
     FILTERS,
     REHEARSAL_LEFT_OUT,
@@ -28,6 +29,7 @@ from annotator.selectors.judgment import (
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_rows import items_of
 from annotator.selectors.user import user_of
+from annotator.services.collect_again import collect_again, collecting_fault
 from annotator.services.exclusion import exclusion_lift, exclusion_make, judgments_exclude
 
 PAGE = 50
@@ -165,7 +167,8 @@ def exclusions(request: HttpRequest, study: Study) -> HttpResponse:
     )
     return render(
         request, study, "exclusions", tab="review", title=f"Exclusions of {study.title}",
-        exclusions=found.order_by("lifted_at", "-id")[:500],
+        exclusions=found.annotate(opened=Count("replacements")).order_by("lifted_at", "-id")[:500],
+        may_collect=not collecting_fault(study),
     )  # fmt: skip
 
 
@@ -173,17 +176,19 @@ def exclusions(request: HttpRequest, study: Study) -> HttpResponse:
 def exclude(request: HttpRequest, study: Study, what: str, target_pk: int) -> HttpResponse:
     """Exclude a rater, an item or a judgment: say what that means and ask for the reason."""
     target = _target(study, what, target_pk)
-    form = ReasonForm(request.POST or None)
+    form = ExcludeForm(request.POST or None, again=what != "item" and not collecting_fault(study))
     if request.method == "POST" and form.is_valid():
         try:
-            exclusion_make(
-                study=study, by=request.user, reason=form.cleaned_data["reason"], **{what: target}  # type: ignore[arg-type]
+            made = exclusion_make(
+                study=study, by=request.user, **{what: target}, **form.cleaned_data  # type: ignore[arg-type]
             )  # fmt: skip
         except ValidationError as error:
             form.add_error(None, error.messages)
         else:
             messages.success(
-                request, "Excluded. The data is kept, and every figure can be shown with and without it."
+                request,
+                "Excluded. The data is kept, and every figure can be shown with and without it."
+                + (f" {_opened(made.replacements.count())}" if made.collect_again else ""),
             )
             return redirect(_back(request), study.pk)
     affected = {
@@ -204,15 +209,18 @@ def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
     chosen = list(study.judgments.filter(pk__in=pks).select_related("item", "rater"))
     if not chosen:
         raise Http404("no such judgments")
-    form = ReasonForm(request.POST or None)
+    form = ExcludeForm(request.POST or None, again=not collecting_fault(study))
     if request.method == "POST" and form.is_valid():
-        reason = form.cleaned_data["reason"]
-        done = len(judgments_exclude(study=study, by=user_of(request), reason=reason, judgments=chosen))
-        messages.success(
-            request,
-            f"{plural(done, 'judgment')} excluded; {len(chosen) - done:,} {'was' if len(chosen) - done == 1 else 'were'} already excluded.",
-        )
-        return redirect(_back(request), study.pk)
+        try:
+            made = judgments_exclude(study=study, by=user_of(request), judgments=chosen, **form.cleaned_data)
+        except ValidationError as error:
+            form.add_error(None, error.messages)
+        else:
+            words = f"{plural(len(made), 'judgment')} excluded; {_already(len(chosen) - len(made))}."
+            if form.cleaned_data.get("collect_again"):
+                words += " " + _opened(Replacement.objects.filter(exclusion__in=made).count())
+            messages.success(request, words)
+            return redirect(_back(request), study.pk)
     return render(
         request, study, "exclude", tab="review", title=f"Exclude {plural(len(chosen), 'judgment')}", form=form,
         what="judgments", target=", ".join(str(one.pk) for one in chosen[:20]), affected=len(chosen),
@@ -223,6 +231,14 @@ def exclude_judgments(request: HttpRequest, study: Study) -> HttpResponse:
 def _back(request: HttpRequest) -> str:
     """Where an exclusion leads: to the contested items if it was decided there, else to the list of exclusions."""
     return "admin:study_contested" if request.GET.get("back") == "contested" else "admin:study_exclusions"
+
+
+def _already(number: int) -> str:
+    return f"{number:,} {'was' if number == 1 else 'were'} already excluded"
+
+
+def _opened(places: int) -> str:
+    return f"{plural(places, 'place is', 'places are')} open for other people."
 
 
 def _target(study: Study, what: str, pk: int) -> Rater | Item | Judgment:
@@ -241,4 +257,17 @@ def lift(request: HttpRequest, study: Study, exclusion_pk: int) -> HttpResponse:
     exclusion = get_object_or_404(Exclusion, pk=exclusion_pk, study=study)
     exclusion_lift(exclusion=exclusion)
     messages.success(request, "Exclusion lifted.")
+    return redirect(reverse("admin:study_exclusions", args=[study.pk]))
+
+
+@study_page(REVIEWER, methods=("POST",))
+def collect(request: HttpRequest, study: Study, exclusion_pk: int) -> HttpResponse:
+    """Ask other people in place of what an exclusion covers."""
+    exclusion = get_object_or_404(Exclusion, pk=exclusion_pk, study=study)
+    try:
+        opened = collect_again(exclusion=exclusion, by=user_of(request))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, _opened(opened))
     return redirect(reverse("admin:study_exclusions", args=[study.pk]))

@@ -103,6 +103,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}raters/", view(raters.raters), name="study_raters"),
         path(f"{one}exclusions/", view(rows.exclusions), name="study_exclusions"),
         path(f"{one}exclusions/<row:exclusion_pk>/lift/", view(rows.lift), name="study_lift"),
+        path(f"{one}exclusions/<row:exclusion_pk>/collect/", view(rows.collect), name="study_collect"),
         path(f"{one}exclude/judgments/", view(rows.exclude_judgments), name="study_exclude_judgments"),
         *(
             path(

@@ -192,6 +192,8 @@ class Simulation(TwoStepSimulation):
         fill=0.9,
         simulated=True,
         report_with="plausibility",
+        gain={"": 2, NOTHING: 2},
+        gain_title="Predict the robot's answer, with its explanation or without",
     )
 
     def make_row(self, source: ItemSource) -> JSON | None:

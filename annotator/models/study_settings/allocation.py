@@ -10,6 +10,14 @@ from annotator.hit_types.languages import ENGLISH, LANGUAGES
 from annotator.models.setting import Change, SettingGroup, setting
 
 
+class WholeExplanations(models.TextChoices):
+    """Whether explanations are completed one after another, and by whom."""
+
+    NO = "no", "no: items in random order"
+    SPREAD = "spread", "yes: each follow-up goes to whoever comes next"
+    TOGETHER = "together", "yes: who begins an explanation gets all its follow-ups"
+
+
 class Allocation(models.Model):
     """Which tasks raters get, and how long they have for them."""
 
@@ -42,6 +50,15 @@ class Allocation(models.Model):
             " two arms of one instance.",
         ),
         "Raters per item, control arm “nothing”", SettingGroup.ITEMS,
+        snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True,
+    )  # fmt: skip
+    whole_explanations = setting(
+        models.CharField(
+            max_length=8, choices=WholeExplanations, default=WholeExplanations.NO,
+            help_text="Give out explanations in random order, and all follow-ups of those that were begun before new ones. If"
+            " you stop the study early, you have a random sample of complete explanations.",
+        ),
+        "Complete explanations before new ones are begun", SettingGroup.ITEMS,
         snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True,
     )  # fmt: skip
     max_items_per_rater = setting(

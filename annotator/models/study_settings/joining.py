@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from annotator.core.ranges import InRange
-from annotator.models.panel import PanelLinks
+from annotator.models.panel import PanelLinks, RejectedWork
 from annotator.models.setting import SettingGroup, setting
 from annotator.recruitment.registry import link_parameters, panel_choices
 
@@ -60,6 +60,14 @@ class Joining(models.Model):
             " studies are refused.",
         ),
         "Studies on the panel", SettingGroup.RECRUITMENT, snapshot=False, copied=False,
+    )  # fmt: skip
+    rejected_work = setting(
+        models.CharField(
+            max_length=7, choices=RejectedWork, default=RejectedWork.KEEP,
+            help_text="What happens to the answers of people whose submission you reject on the panel, once its webhook says so."
+            " If it is approved after all, the exclusion is lifted.",
+        ),
+        "Work that is rejected on the panel", SettingGroup.RECRUITMENT, snapshot=False,
     )  # fmt: skip
     join_parameters = setting(
         models.CharField(

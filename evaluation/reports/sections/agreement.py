@@ -25,6 +25,10 @@ PERCENT: Shape = "percent"
 LISTED = 200
 #: What a side without Fleiss' kappa for unequal numbers shows beside one that has it.
 SAME_NUMBERS = undefined("units have the same number of ratings, or none can be compared")
+#: What a side without a row shows beside one that has it.
+NO_CORRECTION = undefined("this mean needs no correction, or can't be corrected")
+NO_CONGER = undefined("no two raters share a unit")
+NO_LABEL = undefined("it gave none of these labels")
 NOT_NAMED = (
     "The imported file names no raters: they are numbered within each item, and no number is one person. Statistics of pairs of "
     "raters, and of single raters, are therefore not defined."
@@ -142,13 +146,23 @@ def with_simulators(found: Agreement) -> list[str]:
 
 
 def _statistics(
-    found: Agreement, who: str, further: Collection[str], *, alpha_first: bool
+    found: Agreement, who: str, beside: Collection[Agreement], *, alpha_first: bool
 ) -> list[tuple[str, Estimate, Shape]]:
-    rows = _kappa_rows(found.lead, found.kappa_title, who)
-    rows += [(f"{conger_title(found)}, {who}", found.conger, "number")] if found.conger else []
+    """The rows of one set of labels: the same ones as of the others ``beside`` it, whatever is defined in each."""
+    further = {name for each in beside for name in each.further}
+    rows = _kappa_rows(
+        found.lead, found.kappa_title, who, corrected=any(each.lead.corrected for each in beside)
+    )
+    if any(each.conger for each in beside):
+        rows.append((f"{conger_title(found)}, {who}", found.conger or NO_CONGER, "number"))
     if found.ordered:
-        rows += _kappa_rows(found.nominal, "Cohen’s κ without weights", who)
-    shares = [(name, found.rest.of(name)[0]) for name in found.human_simulator if name in found.rest.raters]
+        corrected = any(each.nominal.corrected for each in beside)
+        rows += _kappa_rows(found.nominal, "Cohen’s κ without weights", who, corrected=corrected)
+    shares = [
+        (name, found.rest.of(name)[0] if name in found.rest.raters else NO_LABEL)
+        for name in found.human_simulator
+        if any(name in each.rest.raters for each in beside)
+    ]
     alpha: tuple[str, Estimate, Shape] = (f"Krippendorff’s α, {who}", found.alpha, "number")
     return [
         *([alpha, *rows] if alpha_first else [*rows, alpha]),
@@ -164,13 +178,15 @@ def _statistics(
     ]
 
 
-def _kappa_rows(found: KappaMeans, title: str, who: str) -> list[tuple[str, Estimate, Shape]]:
+def _kappa_rows(
+    found: KappaMeans, title: str, who: str, *, corrected: bool
+) -> list[tuple[str, Estimate, Shape]]:
     rows: list[tuple[str, Estimate, Shape]] = [
         (f"{title}, {who} with each other", found.human_human, "number"),
         ("– weighted by shared units", found.human_human_weighted, "number"),
     ]
-    if found.corrected is not None:
-        rows.insert(1, ("– corrected for few shared units", found.corrected, "number"))
+    if corrected:
+        rows.insert(1, ("– corrected for few shared units", found.corrected or NO_CORRECTION, "number"))
     for name in found.human_simulator:
         rows += [
             (f"{title}, {who} with {name}", found.human_simulator[name], "number"),
@@ -180,9 +196,8 @@ def _kappa_rows(found: KappaMeans, title: str, who: str) -> list[tuple[str, Esti
 
 
 def _table(ctx: Context, variable: Variable, found: dict[str, Agreement]) -> Table:
-    further = {name for each in found.values() for name in each.further}
     first = _alpha_leads(found["all"])
-    sides = [_statistics(each, ctx.people, further, alpha_first=first) for each in found.values()]
+    sides = [_statistics(each, ctx.people, found.values(), alpha_first=first) for each in found.values()]
     rows = [
         TableRow(
             [line[0][0]],

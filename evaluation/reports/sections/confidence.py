@@ -11,6 +11,18 @@ from evaluation.metrics.calibration import calibration as calibrate
 from evaluation.reports.content import Cell, Figure, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 
+#: Attribute of a ``Calibration`` -> its column.
+_COLUMNS = {
+    "confidence": "Mean confidence",
+    "accuracy": "Share equal to the majority of {people}",
+    "brier": "Brier score",
+    "reliability": "Reliability",
+    "resolution": "Resolution",
+    "uncertainty": "Uncertainty",
+    "ece": "Expected calibration error",
+    "auc": "Area under the ROC curve",
+}
+
 
 def confidence_blocks(ctx: Context) -> tuple[Table, list[Figure]]:
     """One row for each simulator whose labels have a confidence, and a diagram each; without any, an empty table."""
@@ -19,7 +31,7 @@ def confidence_blocks(ctx: Context) -> tuple[Table, list[Figure]]:
     rows = [
         TableRow(
             [name],
-            [Cell.of(one.confidence), Cell.of(one.accuracy), Cell.of(one.brier), Cell.of(one.ece)],
+            [Cell.of(getattr(one, column)) for column in _COLUMNS],
         )
         for name, one in known.items()
     ]
@@ -27,16 +39,14 @@ def confidence_blocks(ctx: Context) -> tuple[Table, list[Figure]]:
         id="calibration-confidence",
         title="How reliable the simulators' confidence is",
         head=["Simulator"],
-        columns=[
-            TableColumn("Mean confidence"),
-            TableColumn(f"Share equal to the majority of {ctx.people}"),
-            TableColumn("Brier score"),
-            TableColumn("Expected calibration error"),
-        ],
+        columns=[TableColumn(title.format(people=ctx.people)) for title in _COLUMNS.values()],
         rows=rows,
         notes=[
             "Confidence is the model's probability of the label that it gave, from log probabilities, or the share of "
-            "several samples that gave it. A calibrated simulator is right as often as it is confident; of both scores, 0 is best."
+            "several samples that gave it. A calibrated simulator is right as often as it is confident; of the Brier score and the expected calibration error, 0 is best.",
+            "The Brier score is reliability less resolution plus uncertainty, and what confidences differ within bins. Bins have "
+            "about equal numbers of labels. Area under the ROC curve: how often a label that is right has a higher confidence than "
+            "one that is wrong; 0.5 is chance.",
         ],
     )
     return table, [_diagram(ctx, name, one) for name, one in known.items()]
@@ -67,7 +77,7 @@ def _calibration(ctx: Context, name: str) -> Calibration | None:
 
 def _diagram(ctx: Context, name: str, found: Calibration) -> Figure:
     points = [
-        one.accuracy.to_dict() | {"label": f"{one.low:.1f} to {one.high:.1f}", "confidence": one.confidence}
+        one.accuracy.to_dict() | {"label": f"{one.low:.2f} to {one.high:.2f}", "confidence": one.confidence}
         for one in found.bins
     ]
     told = "; ".join(

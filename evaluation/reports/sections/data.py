@@ -45,6 +45,7 @@ def _prose(ctx: Context) -> list[str]:
         f"{listed(who)} made {count(len(judgments), 'judgment')} that {'count' if len(judgments) > 1 else 'counts'}, "
         f"on {listed(about)}.{aside}",
         _redundancy(ctx),
+        *_collected_again(ctx),
     ]
 
 
@@ -63,6 +64,26 @@ def _redundancy(ctx: Context) -> str:
         who = {"people": "person", "imported raters": "imported rater"}.get(who, who.removesuffix("s"))
     text = f"Each item was judged by {each} {who}; the study asks for {k}."
     return f"{text} {count(short, 'item has', 'items have')} fewer." if short else text
+
+
+def _collected_again(ctx: Context) -> list[str]:
+    """What other people were asked to make up for, and the items that have more people than the study asks for since."""
+    again, found = ctx.all_data.judgments.again, []
+    if again.replaced:
+        found.append(
+            f"Others were asked instead of excluded people: {count(again.replaced, 'excluded judgment has', 'excluded judgments have')}"
+            " one of another person in its place."
+        )
+    if again.over:
+        why = (
+            "exclusions were lifted after others had been asked instead, and both are kept"
+            if ctx.choices.exclusions
+            else "others were asked instead of people whom this report counts"
+        )
+        found.append(
+            f"{count(again.over, 'item has', 'items have')} more people than the study asks for: {why}."
+        )
+    return found
 
 
 def _raters(ctx: Context) -> Table:

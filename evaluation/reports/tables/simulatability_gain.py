@@ -39,7 +39,7 @@ def simulatability_gain_section(ctx: Context) -> Section | None:
     return Section(
         id="simulatability-gain",
         title="What the explanation adds",
-        prose=[_sentence(one) for one in found if one.column == "" and one.gain.gain.defined],
+        prose=[_sentence(ctx, one) for one in found if one.column == "" and one.gain.gain.defined],
         blocks=[
             _table(ctx, [one for one in found if one.column in ("", "system")], "system"),
             *([_table(ctx, generators, "generator")] if (generators := _of(found, "generator")) else []),
@@ -177,11 +177,12 @@ def _of(found: list[_MeasuredGain], column: str) -> list[_MeasuredGain]:
     return [one for one in found if one.column == column]
 
 
-def _sentence(one: _MeasuredGain) -> str:
+def _sentence(ctx: Context, one: _MeasuredGain) -> str:
     found = one.gain
+    who = ctx.people if one.side == ctx.people.capitalize() else one.side
     against = "with the answer only" if one.arm == "answer_only" else "with nothing shown"
     return CountedSentence(
-        f"Of the system’s answers, {one.side} predicted {stated(found.accuracy_with, 'follow-up', 'percent')} with the explanation and "
+        f"Of the system’s answers, {who} predicted {stated(found.accuracy_with, 'follow-up', 'percent')} with the explanation and "
         f"{stated(found.accuracy_without, 'follow-up', 'percent')} {against}. The gain is {stated(found.gain, 'follow-up', 'percent')}, NSG "
         f"{stated(found.nsg, 'follow-up')}.",
         len(found.by_instance),

@@ -61,6 +61,7 @@ SENT = {
     "images/IMAGE/delete/": "editor",
     "recruitment/": "editor",
     "exclude/judgment/JUDGMENT/": "reviewer",
+    "exclusions/EXCLUSION/collect/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
     "rehearsal/": "editor",
     "payments/": "reviewer",

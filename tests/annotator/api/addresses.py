@@ -28,6 +28,7 @@ OF_STUDY = [
     ("exclusions", "post", "reviewer"),
     ("exports", "get", "viewer"),
     ("exports", "post", "viewer"),
+    ("exclusion_collect", "post", "reviewer"),
     ("exclusion_lift", "post", "reviewer"),
     ("messages", "get", "viewer"),
     ("messages", "post", "reviewer"),

@@ -55,6 +55,7 @@ def places(researcher: User) -> dict[str, str]:
         "judgments_export": f"{root}studies/mine/judgments/export/",
         "exclusions": f"{root}studies/mine/exclusions/",
         "exports": f"{root}studies/mine/exports/",
+        "exclusion_collect": f"{root}exclusions/{exclusion.pk}/collect/",
         "exclusion_lift": f"{root}exclusions/{exclusion.pk}/lift/",
         "messages": f"{root}studies/mine/messages/",
         "messages_settle": f"{root}studies/mine/messages/settle/",

@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 from annotator.models import Exclusion, Export, Study, User
 from annotator.services import exports
 from annotator.services.exports import export_build
+from tests.annotator.services.collecting import filled, free_places
 from tests.factories import make_item, make_judgment, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
@@ -164,6 +165,25 @@ def test_exclusions_are_created_by_name_key_or_id(api: APIClient, mine: Study) -
     assert lifted.data["lifted_at"]
     assert len(api.get(f"{ROOT}exclusions/").data["results"]) == 3
     assert api.get(f"{ROOT}progress/").data["excluded"] == 2
+
+
+def test_other_people_are_asked_instead(api: APIClient, researcher: User) -> None:
+    study, people = filled(by=researcher)
+    root = f"/api/v1/studies/{study.slug}/"
+    body = {"reason": "a bot", "rater": people[0].rater.name, "collect_again": True}
+    made = api.post(f"{root}exclusions/", body, format="json")
+    assert (made.status_code, made.data["collect_again"], made.data["places_opened"]) == (201, True, 3)
+    lifted = api.post(f"/api/v1/exclusions/{made.data['id']}/lift/")
+    assert (lifted.data["places_opened"], free_places(study)) == (0, {})
+    again = api.post(f"{root}exclusions/", body | {"collect_again": False}, format="json")
+    assert (again.data["collect_again"], again.data["places_opened"]) == (False, 0)
+    asked = api.post(f"/api/v1/exclusions/{again.data['id']}/collect/")
+    assert (asked.status_code, asked.data["places_opened"]) == (200, 3)
+    assert [one["places_opened"] for one in api.get(f"{root}exclusions/").data["results"]] == [0, 3]
+    refused = api.post(f"/api/v1/exclusions/{made.data['id']}/collect/")
+    assert refused.status_code == 400
+    body = {"reason": "x", "item": "item-0", "collect_again": True}
+    assert "collect_again" in api.post(f"{root}exclusions/", body, format="json").data["errors"]
 
 
 def test_invalid_exclusions_are_refused(api: APIClient, mine: Study) -> None:

@@ -35,6 +35,7 @@ from annotator.selectors.owed import balances_of
 from annotator.services import (
     account,
     api_tokens,
+    collect_again,
     erasure,
     exam,
     exclusion,
@@ -262,6 +263,10 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
     "exclusion_reason_set": (
         A.EXCLUSION_CHANGED,
         lambda w: exclusion.exclusion_reason_set(exclusion=_excluded(w), reason="y"),
+    ),
+    "collect_again": (
+        A.COLLECTED_AGAIN,
+        lambda w: collect_again.collect_again(exclusion=_excluded(w), by=w.rosa),
     ),
     "exclusion_lift": (A.EXCLUSION_LIFTED, lambda w: exclusion.exclusion_lift(exclusion=_excluded(w))),
     "qualification_grant": (A.QUALIFICATION_GRANTED, _qualified),

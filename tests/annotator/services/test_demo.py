@@ -31,7 +31,11 @@ def test_all_demo_files_load_together_and_only_once(monkeypatch: pytest.MonkeyPa
     }
     demo.demo_accounts(known={})
     list(demo.demo_load())
-    assert set(Study.objects.values_list("slug", flat=True)) == files
+    assert set(Study.objects.values_list("slug", flat=True)) == files | {"demo-simulation-gain"}
+    gain = Study.objects.get(slug="demo-simulation-gain")
+    assert (gain.redundancy, gain.control_arms) == (2, ("nothing",))
+    assert gain.items.values("instance").distinct().count() == demo.GAIN_INSTANCES
+    assert gain.items.count() == 2 * len(demo.gain_lines("simulation"))
     assert set(Study.objects.values_list("state", flat=True)) == {Study.State.LIVE}
     support = Study.objects.get(slug="demo-rationale-properties-support")
     assert support.title == "Does the explanation support the answer?"
