@@ -17,6 +17,7 @@ from evaluation.agreement import (
     conger_kappa,
     gwet_ac2,
     intraclass_correlation,
+    mixed_correlation,
 )
 from evaluation.agreement.descriptive import mean_label, median_label, unit_distributions
 from evaluation.metrics import Bleu, Cosine
@@ -79,6 +80,23 @@ def intraclass() -> Iterator[Check]:
                 yield found["ICC(2,1)"].value, float((b - e) / (b + (k - 1) * e + k * (j - e) / n))
 
     yield compared("intraclass correlations ICC(2,1), ICC(3,1)", "statsmodels' analysis of variance", pairs())
+    yield compared(
+        "intraclass correlations of unbalanced raters, and the deviance", "statsmodels' MixedLM", mixed()
+    )
+
+
+def mixed() -> Iterator[tuple[float, float]]:
+    """ICC(2,1), ICC(3,1) and the relative deviance of mixed models whose raters have one to four of the units each."""
+    from tests.evaluation.agreement.test_icc_mixed import of_statsmodels, unbalanced
+
+    for seed in range(1, 6):
+        rows = unbalanced(seed)
+        theirs = of_statsmodels(rows)
+        rater, unit = (float(part) for part in theirs.vcomp)
+        found = mixed_correlation(Ratings.from_rows(rows, level="interval"), intervals=False)
+        yield found.forms["ICC(2,1)"].value, unit / (unit + rater + theirs.scale)
+        yield found.forms["ICC(3,1)"].value, unit / (unit + theirs.scale)
+        yield found.deviance / (-2 * theirs.llf), 1.0
 
 
 def ac2(weights: Literal["linear", "quadratic"]) -> Check:
