@@ -79,9 +79,11 @@ def mixed_correlation(ratings: Ratings, *, named: bool = True, intervals: bool =
     is left beside units and raters, and with more than 100 raters; 1 without an interval where all agree on every unit.
     Bates, Mächler, Bolker and Walker (2015), equation 39; Box and Tiao (1973), section 6.2; ``psych::ICC`` with ``lmer``.
 
-    >>> rows = [("a", "1", "9"), ("b", "1", "2"), ("a", "2", "6"), ("b", "2", "1"), ("a", "3", "8"), ("b", "3", "4"), ("a", "4", "7")]
-    >>> round(mixed_correlation(Ratings.from_rows(rows, level="interval")).forms["ICC(3,1)"].value, 3)
-    0.501
+    >>> given = {"1": "96", "2": "62", "3": "84", "4": "73", "5": "31"}
+    >>> rows = [(rater, unit, label) for unit, labels in given.items() for rater, label in zip("ab", labels)]
+    >>> found = mixed_correlation(Ratings.from_rows(rows[:-1], level="interval"))  # b did not rate unit 5
+    >>> round(found.forms["ICC(3,1)"].value, 2), round(found.forms["ICC(2,1)"].value, 2)
+    (0.98, 0.44)
     """
     forms = MIXED_FORMS if named else UNNAMED_FORMS
     rated = ratings.grouped.sizes
@@ -106,7 +108,7 @@ def mixed_correlation(ratings: Ratings, *, named: bool = True, intervals: bool =
     if not found.rest > _NO_REST * float(np.var(ratings.numbers[ratings.value])):
         nothing = dict.fromkeys(forms, undefined(EXACT, n=n))
         return MixedCorrelation(nothing, nothing)
-    values = _values(found.sds)
+    values = _values(found.ratios)
     size = f"{n} units, {len(ratings)} ratings by {raters.size} raters"
     points = {name: Estimate(float(values[name]), n=n) for name in forms}
     if not intervals:
@@ -124,9 +126,9 @@ def mixed_correlation(ratings: Ratings, *, named: bool = True, intervals: bool =
     varied, label = varied_clusters(ratings, codes)
     word = "units" if ratings.clusters is None else "instances"
     alike = too_few(clusters, word) or too_alike(varied, clusters, repr(label), word, LEAST_VARIED)
-    without = [fitted(whole - part, near=found).sds for part in parts] if not alike else []
+    without = [fitted(whole - part, near=found).ratios for part in parts] if not alike else []
     jackknife = {
-        name: _jackknifed(one, np.array([_values(sds)[name] for sds in without]), clusters, word, alike)
+        name: _jackknifed(one, np.array([_values(ratios)[name] for ratios in without]), clusters, word, alike)
         for name, one in points.items()
     }
     return MixedCorrelation(modelled, jackknife, found.standard_deviations, found.deviance)
@@ -177,11 +179,11 @@ def _connected(ratings: Ratings) -> bool:
     return bool(np.unique(part[ratings.unit]).size == 1)
 
 
-def _values(sds: Sequence[Any]) -> dict[str, Any]:
-    """The forms from the standard deviations of units and of raters, in those of the rest: numbers or arrays."""
-    u, r = sds[0] ** 2, sds[1] ** 2
-    alone = u / (1 + u)
-    return {"ICC(1,1)": alone, "ICC(2,1)": u / (1 + u + r), "ICC(3,1)": alone}
+def _values(ratios: Sequence[Any]) -> dict[str, Any]:
+    """The forms from the variances of units and of raters, in those of the rest: numbers or arrays."""
+    unit, rater = ratios
+    alone = unit / (1 + unit)
+    return {"ICC(1,1)": alone, "ICC(2,1)": unit / (1 + unit + rater), "ICC(3,1)": alone}
 
 
 def _value(form: str, unit: Any, rater: Any) -> Any:

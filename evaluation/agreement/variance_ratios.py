@@ -11,10 +11,10 @@ import numpy as np
 
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
-#: A standard deviation below this share of the rest's is 0.
-_ZERO = 1e-5
-#: Where the search begins, and its largest ratio of standard deviations.
-_START, _MOST = 1.0, 1e4
+#: A smaller share is 0.
+_ZERO = 1e-10
+#: Where the search begins, and where it ends.
+_START, _MOST = 0.5, 1 - 1e-9
 _STEP = 1e-30
 #: Units whose raters are counted at once: bounds the memory.
 _BLOCK = 4_096
@@ -143,14 +143,14 @@ class Deviance:
             shared = shared + np.diag(sums.given) - c * sums.shared
         return log, ones, cross, squares, given, numbers, shared
 
-    def summed(self, sds: Any) -> tuple[Any, Any, Any, Any]:
+    def summed(self, shares: Any) -> tuple[Any, Any, Any, Any]:
         """log |V|, 1'V^-1 1, 1'V^-1 y and y'V^-1 y, for the variance V of the ratings in those of the rest.
 
-        ``sds`` are the standard deviations of units and of raters in those of the rest; complex ones give derivatives.
+        ``shares`` are those of units and of raters, each in the variance of itself and the rest; complex ones give derivatives.
         """
-        log, ones, cross, squares, given, numbers, shared = self.within(sds[0] ** 2)
+        unit, rater = (share / (1 - share) for share in shares)
+        log, ones, cross, squares, given, numbers, shared = self.within(unit)
         if self.named:
-            rater = sds[1] ** 2
             inner = np.eye(given.size) + rater * shared
             sign, size = np.linalg.slogdet(inner)
             log = log + size + (1j * np.angle(sign) if np.iscomplexobj(inner) else 0.0)
@@ -160,20 +160,20 @@ class Deviance:
             squares = squares - rater * (numbers @ solved[:, 1])
         return log, ones, cross, squares
 
-    def at(self, sds: Any) -> Any:
-        """-2 times the log of the restricted likelihood at ``sds``, at its greatest over the mean and the variance of the rest."""
-        return _deviance(self.n, *self.summed(sds))
+    def at(self, shares: Any) -> Any:
+        """-2 times the log of the restricted likelihood, at its greatest over the mean and the variance of the rest."""
+        return _deviance(self.n, *self.summed(shares))
 
-    def slope(self, sds: Any) -> Floats:
+    def slope(self, shares: Any) -> Floats:
         """The derivatives of ``at``, exact to rounding: by steps into the complex plane (Squire and Trapp, 1998)."""
         moved = [
-            [sd + 1j * _STEP * (place == own) for own, sd in enumerate(sds)] for place in range(len(sds))
+            [share + 1j * _STEP * (place == own) for own, share in enumerate(shares)] for place in range(2)
         ]
         return np.array([self.at(one).imag / _STEP for one in moved])
 
-    def rest(self, sds: Any) -> float:
-        """The variance of the rest at these standard deviations."""
-        _, ones, cross, squares = self.summed(sds)
+    def rest(self, shares: Any) -> float:
+        """The variance of the rest at these shares."""
+        _, ones, cross, squares = self.summed(shares)
         return float((squares - cross**2 / ones) / (self.n - 1))
 
     def over_raters(self, unit: float, rater: Floats) -> Floats:
@@ -200,61 +200,64 @@ def _deviance(n: float, log: Any, ones: Any, cross: Any, squares: Any) -> Any:
 
 @dataclass(frozen=True)
 class Fit:
-    """``sds``: the standard deviations of units and of raters in those of the rest; ``curvature``: second derivatives there."""
+    """``shares`` of units and of raters, each in the variance of itself and the rest; ``curvature``: second derivatives there."""
 
-    sds: tuple[float, float]
+    shares: tuple[float, float]
     rest: float
     deviance: float
     curvature: Floats
 
     @property
+    def ratios(self) -> tuple[float, float]:
+        """The variances of units and of raters, in those of the rest."""
+        return self.shares[0] / (1 - self.shares[0]), self.shares[1] / (1 - self.shares[1])
+
+    @property
     def standard_deviations(self) -> tuple[float, float, float]:
         """Of units, of raters and of the rest."""
-        rest = math.sqrt(self.rest)
-        return self.sds[0] * rest, self.sds[1] * rest, rest
+        unit, rater = (math.sqrt(ratio * self.rest) for ratio in self.ratios)
+        return unit, rater, math.sqrt(self.rest)
 
 
 def fitted(sums: Deviance, *, near: Fit | None = None) -> Fit:
-    """The greatest restricted likelihood; from a fit of nearly the same data (``near``) by a few steps of Newton's."""
-    free = 2 if sums.named else 1
+    """The greatest restricted likelihood; from a fit of nearly the same data (``near``) by a few steps of Newton's.
 
-    def full(sds: Any) -> list[Any]:
-        return [*sds, 0.0][:2]
-
+    The search is over shares, whose slope at 0 tells whether 0 is the greatest; that over a standard deviation is 0 there anyway.
+    """
     if near is None:
         from scipy.optimize import minimize
 
         found = minimize(
-            lambda sds: (float(sums.at(full(sds))), sums.slope(full(sds))[:free]),
-            np.full(free, _START), jac=True, method="L-BFGS-B", bounds=[(0.0, _MOST)] * free,
-            options={"ftol": 1e-15, "gtol": 1e-9},
+            lambda shares: (float(sums.at(shares)), sums.slope(shares)),
+            np.array([_START, _START if sums.named else 0.0]), jac=True, method="L-BFGS-B",
+            bounds=[(0.0, _MOST), (0.0, _MOST if sums.named else 0.0)], options={"ftol": 1e-15, "gtol": 1e-9},
         )  # fmt: skip
-        sds = np.array(full(found.x))
-        curvature = _curvature(sums, sds, free)
+        shares, curvature = found.x, _curvature(sums, found.x)
     else:
-        sds, curvature = np.array(near.sds), near.curvature
-    sds[sds < _ZERO] = 0.0
-    moving = np.flatnonzero(sds)
+        shares, curvature = np.array(near.shares), near.curvature
+    shares = np.where(shares < _ZERO, 0.0, shares)
+    moving = np.flatnonzero(shares)
     for _ in range(2 if near is None else 5):
         if not moving.size:
             break
-        step = np.linalg.lstsq(curvature[np.ix_(moving, moving)], sums.slope(sds)[moving], rcond=None)[0]
-        sds[moving] = np.clip(sds[moving] - step, sds[moving] / 3, sds[moving] * 3)
-    return Fit((float(sds[0]), float(sds[1])), sums.rest(sds), float(sums.at(sds)), curvature)
+        step = np.linalg.lstsq(curvature[np.ix_(moving, moving)], sums.slope(shares)[moving], rcond=None)[0]
+        now = shares[moving]
+        shares[moving] = np.clip(now - step, now / 3, (now + 2) / 3)
+    return Fit((float(shares[0]), float(shares[1])), sums.rest(shares), float(sums.at(shares)), curvature)
 
 
-def _curvature(sums: Deviance, sds: Floats, free: int) -> Floats:
+def _curvature(sums: Deviance, shares: Floats) -> Floats:
     rows = np.zeros((2, 2))
-    for place in range(free):
+    for place in range(2 if sums.named else 1):
         move = np.zeros(2)
-        move[place] = 1e-5 * max(sds[place], 1e-2)
-        rows[place] = (sums.slope(sds + move) - sums.slope(sds - move)) / (2 * move[place])
+        move[place] = 1e-6
+        rows[place] = (sums.slope(shares + move) - sums.slope(shares - move)) / 2e-6
     return (rows + rows.T) / 2
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Weights of a grid over the standard deviations of units and raters, in those of the rest."""
+    """Weights of a grid over the variances of units and of raters, in those of the rest."""
 
     units: Floats
     raters: Floats
@@ -274,13 +277,13 @@ def posterior(sums: Deviance, fit: Fit) -> Posterior:
 
     First over a coarse grid of logarithms of both ratios of variances, then over a fine one where there is anything.
     """
-    start = [2 * math.log(max(sd, 1e-3)) for sd in fit.sds]
+    start = [math.log(max(ratio, 1e-6)) for ratio in fit.ratios]
     axes = [np.linspace(min(one - 12, -14.0), max(one + 12, 6.0), 41) for one in start]
     logs = _log_posterior(sums, *axes)
     kept = logs > logs.max() - _DEPTH
     axes = [np.linspace(*_ends(axis, kept.any(axis=1 - place)), _CELLS) for place, axis in enumerate(axes)]
     logs = _log_posterior(sums, *axes)
-    units, raters = (np.exp(axis / 2) for axis in axes)
+    units, raters = (np.exp(axis) for axis in axes)
     return Posterior(units, raters if sums.named else 0.0 * raters, np.exp(logs - logs.max()))
 
 

@@ -85,6 +85,14 @@ def test_balanced_raters_have_the_mean_squares_correlations():
     )
 
 
+def test_little_variance_between_units_is_found():
+    """A search over standard deviations ended at 0, where its slope is 0 whatever the likelihood."""
+    table = NumberDesign(4_000, 1, 6, 3, points=0, noise=2.0).draw(np.random.default_rng(5))
+    found = mixed_correlation(table, intervals=False)
+    assert found.forms["ICC(3,1)"].value == pytest.approx(0.2, abs=0.03)
+    assert found.sds[0] == pytest.approx(1, abs=0.1)
+
+
 def test_the_likelihood_is_that_of_the_whole_matrix():
     """By hand: V = u ZuZu' + r ZrZr' + e I, and -2 log L = log |V| + log |1'V^-1 1| + y'Py + (n - 1) log 2 pi."""
     table = Ratings.from_rows(unbalanced(5, units=12), level="interval")
