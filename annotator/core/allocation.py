@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from itertools import zip_longest
 from random import Random
 
 
@@ -44,6 +45,21 @@ def group_order(keys: Sequence[str], groups: Sequence[str], *, seed: int) -> lis
     for position, index in enumerate(order):
         positions[index] = position
     return positions
+
+
+def shared_draw(positions: Sequence[int], conditions: Sequence[str], *, count: int) -> set[int]:
+    """Which items all raters get, as indices: ``count`` of them, evenly from the conditions, in the order of their positions.
+
+    >>> sorted(shared_draw([3, 0, 2, 1], ["a", "a", "b", "b"], count=2))
+    [1, 3]
+    >>> shared_draw([0], [""], count=5)
+    {0}
+    """
+    by_condition: dict[str, list[int]] = {}
+    for index in sorted(range(len(positions)), key=positions.__getitem__):
+        by_condition.setdefault(conditions[index], []).append(index)
+    rounds = [one for turn in zip_longest(*by_condition.values()) for one in turn if one is not None]
+    return set(rounds[:count])
 
 
 def presentation_rng(*, seed: int, item_key: str, rater: int) -> Random:

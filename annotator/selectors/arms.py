@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db.models import Count
 from django.db.models.fields.json import KeyTextTransform
 
-from annotator.core.allocation import group_order, seeded_order
+from annotator.core.allocation import group_order, seeded_order, shared_draw
 from annotator.hit_types.arms import ARM_KEY, ARM_TITLES, explained_key
-from annotator.models import Study
+from annotator.models import Item, Study
 
 
 def control_arms_of(rules: Mapping[str, Any]) -> tuple[str, ...]:
@@ -24,13 +25,16 @@ def control_arms_of(rules: Mapping[str, Any]) -> tuple[str, ...]:
 def places_planned(study: Study) -> list[tuple[int, int, int]]:
     """Each item's id, position in the study's order and number of raters, in the order of the ids.
 
-    The arms of one item are neighbours, so that a study that is stopped early has nearly all of them.
+    The arms of one item are neighbours, so that a study that is stopped early has nearly all of them. Items that all raters get
+    come before those that are divided; checks are for all raters, wherever they are.
     """
     items = study.items.filter(withdrawn_at__isnull=True).order_by("id")
     raters = study.raters_by_arm
     if len(raters) == 1:
         rows = list(items.values_list("id", "key"))
         positions = seeded_order([key for _, key in rows], seed=study.seed)
+        if study.shared_items is not None:
+            return _shared_first(study, [pk for pk, _ in rows], positions)
         return [(pk, position, study.redundancy) for (pk, _), position in zip(rows, positions, strict=True)]
     named = [
         (pk, key, arm or "")
@@ -41,3 +45,27 @@ def places_planned(study: Study) -> list[tuple[int, int, int]]:
     return [
         (pk, position, raters.get(arm, 0)) for (pk, _, arm), position in zip(named, positions, strict=True)
     ]
+
+
+def _shared_first(study: Study, items: Sequence[int], positions: Sequence[int]) -> list[tuple[int, int, int]]:
+    about = dict(study.items.filter(role=Item.Role.ORDINARY).values_list("id", "condition"))
+    shared = _shared_at_launch(study)
+    if shared is None:
+        ordinary = [index for index, pk in enumerate(items) if pk in about]
+        drawn = shared_draw(
+            [positions[index] for index in ordinary],
+            [about[items[index]] for index in ordinary],
+            count=study.shared_items or 0,
+        )
+        shared = {items[ordinary[index]] for index in drawn}
+    order = sorted(range(len(items)), key=lambda index: (items[index] not in shared, positions[index]))
+    place = {items[index]: position for position, index in enumerate(order)}
+    return [(pk, place[pk], 1 if pk in about and pk not in shared else study.redundancy) for pk in items]
+
+
+def _shared_at_launch(study: Study) -> set[int] | None:
+    """The items that have several places already, None before the launch: a withdrawn item doesn't change which others all raters get."""
+    own = study.places.filter(rehearsal=False).order_by()
+    if not own.exists():
+        return None
+    return set(own.values_list("item_id", flat=True).annotate(n=Count("id")).filter(n__gt=1))

@@ -139,8 +139,9 @@ def item_correct(
     payload, gold = _content(study, payload, gold)
     if digest_of([payload, gold]) == digest_of([item.payload, item.gold]):
         raise ValidationError("Nothing was changed.")
-    place = item.places.filter(rehearsal=False).order_by("number").first()
-    position = place.position if place else 0
+    own = list(item.places.filter(rehearsal=False).order_by("number"))
+    position = own[0].position if own else 0
+    raters = len(own) if study.shared_items is not None else study.raters_by_arm.get(arm_of(payload), 0)
     if item.withdrawn_at is None:
         _withdraw(study, item, by, reason)
     version = item.version + 1
@@ -154,7 +155,7 @@ def item_correct(
     # Annotators may have passed this position already, so the places are offered first.
     Place.objects.bulk_create(
         Place(study=study, item=corrected, number=number, position=position, freed=True)
-        for number in range(1, study.raters_by_arm.get(arm_of(payload), 0) + 1)
+        for number in range(1, raters + 1)
     )
     item.messages.filter(kind=Message.Kind.FLAG, settled_at__isnull=True).update(settled_at=timezone.now())
     _new_version(study, by)

@@ -65,6 +65,8 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
         if arm not in kind.control_arms:
             known = listed([f"“{ARM_TITLES[one]}”" for one in kind.control_arms], "and") or "none"
             errors[f"{arm}_raters"] = [f"Tasks of this type don't have this control arm. They have: {known}."]
+    if study.shared_items is not None and study.control_arms:
+        errors["shared_items"] = ["A study with control arms gives each item to as many raters in each arm."]
     if study.variant and study.variant not in kind.variants:
         known = ", ".join(kind.variants) or "none"
         errors["variant"] = [f"{study.variant!r} is not a variant of {kind.name}; it has: {known}"]
