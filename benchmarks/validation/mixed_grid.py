@@ -26,14 +26,9 @@ TARGET = Path(__file__).parent / "mixed_grid.json"
 MANY = 60_000
 DESIGNS = {
     "20 units, 2 of 4 raters": NumberDesign(20, 1, 4, 2, points=0),
-    "40 units, 3 of 5 raters": NumberDesign(40, 1, 5, 3, points=0),
-    "60 units, 3 of 6 raters": NumberDesign(60, 1, 6, 3, points=0),
     "60 units, 3 of 6 raters, five labels": NumberDesign(60, 1, 6, 3),
-    "60 units, 3 of 6 raters, seven labels": NumberDesign(60, 1, 6, 3, points=7),
-    "200 units, 2 of 12 raters": NumberDesign(200, 1, 12, 2, points=0),
     "60 units, 3 of 6 raters, much noise": NumberDesign(60, 1, 6, 3, points=0, noise=2.0),
     "20 instances of 5 units, 3 of 5 raters": NumberDesign(20, 5, 5, 3, points=0),
-    "60 instances of 5 units, 3 of 8 raters": NumberDesign(60, 5, 8, 3, points=0),
     "60 units, 3 of 6 new raters": NumberDesign(60, 1, 6, 3, points=0, new_raters=True),
     "200 units, 2 of 12 new raters": NumberDesign(200, 1, 12, 2, points=0, new_raters=True),
     "300 units, 2 of 4 new raters": NumberDesign(300, 1, 4, 2, points=0, new_raters=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ _STEP = 1e-30
 #: Units whose raters are counted at once: bounds the memory.
 _BLOCK = 4_096
 #: Cells of the posterior's grid along each axis, and how far below its peak it ends (in logarithms).
-_CELLS, _DEPTH = 48, 12.0
+_CELLS, _DEPTH = 40, 12.0
 
 
 @dataclass(frozen=True)
@@ -122,26 +123,26 @@ class Deviance:
         given = sum((sums.given for sums in self.classes.values()), np.zeros(self.by_rater.size))
         return self.n / max(int((given > 0.5).sum()), 1)
 
+    @cached_property
+    def _stacked(self) -> tuple[Floats, ...]:
+        """By class: number of ratings, units, squares, sums; by class and rater the counts and sums; by class and pair of raters."""
+        sizes = np.array(list(self.classes), dtype=np.float64)
+        names = ("units", "squares", "sums", "given", "given_sums", "shared")
+        return sizes, *(np.stack([getattr(one, name) for one in self.classes.values()]) for name in names)
+
     def within(self, unit: Any) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
         """With W = I + unit Z Z' of units: log |W|, 1'W^-1 1, 1'W^-1 y, y'W^-1 y, and by rater those with 1, y and the raters."""
-        log, ones, cross, squares = (
-            0.0 * unit,
-            self.n + 0.0 * unit,
-            self.total + 0.0 * unit,
-            self.squares + 0.0 * unit,
+        size, units, squares, sums, given, given_sums, shared = self._stacked
+        c = unit / (1 + size * unit)
+        return (
+            units @ np.log(1 + size * unit),
+            self.n - c @ (units * size**2),
+            self.total - c @ (size * sums),
+            self.squares - c @ squares,
+            (1 - c * size) @ given,
+            self.by_rater - c @ given_sums,
+            np.diag(given.sum(axis=0)) - np.tensordot(c, shared, axes=1),
         )
-        given: Any = np.zeros(self.by_rater.size)
-        numbers, shared = self.by_rater + 0.0 * unit, np.zeros((given.size, given.size)) + 0.0 * unit
-        for size, sums in self.classes.items():
-            c = unit / (1 + size * unit)
-            log = log + sums.units * np.log(1 + size * unit)
-            ones = ones - c * sums.units * size**2
-            cross = cross - c * size * sums.sums
-            squares = squares - c * sums.squares
-            given = given + sums.given * (1 - c * size)
-            numbers = numbers - c * sums.given_sums
-            shared = shared + np.diag(sums.given) - c * sums.shared
-        return log, ones, cross, squares, given, numbers, shared
 
     def summed(self, shares: Any) -> tuple[Any, Any, Any, Any]:
         """log |V|, 1'V^-1 1, 1'V^-1 y and y'V^-1 y, for the variance V of the ratings in those of the rest.
@@ -237,7 +238,7 @@ def fitted(sums: Deviance, *, near: Fit | None = None) -> Fit:
         shares, curvature = np.array(near.shares), near.curvature
     shares = np.where(shares < _ZERO, 0.0, shares)
     moving = np.flatnonzero(shares)
-    for _ in range(2 if near is None else 5):
+    for _ in range(2 if near is None else 3):
         if not moving.size:
             break
         step = np.linalg.lstsq(curvature[np.ix_(moving, moving)], sums.slope(shares)[moving], rcond=None)[0]
@@ -278,7 +279,7 @@ def posterior(sums: Deviance, fit: Fit) -> Posterior:
     First over a coarse grid of logarithms of both ratios of variances, then over a fine one where there is anything.
     """
     start = [math.log(max(ratio, 1e-6)) for ratio in fit.ratios]
-    axes = [np.linspace(min(one - 12, -14.0), max(one + 12, 6.0), 41) for one in start]
+    axes = [np.linspace(min(one - 12, -14.0), max(one + 12, 6.0), 31) for one in start]
     logs = _log_posterior(sums, *axes)
     kept = logs > logs.max() - _DEPTH
     axes = [np.linspace(*_ends(axis, kept.any(axis=1 - place)), _CELLS) for place, axis in enumerate(axes)]
