@@ -47,19 +47,27 @@ def group_order(keys: Sequence[str], groups: Sequence[str], *, seed: int) -> lis
     return positions
 
 
-def shared_draw(positions: Sequence[int], conditions: Sequence[str], *, count: int) -> set[int]:
-    """Which items all raters get, as indices: ``count`` of them, evenly from the conditions, in the order of their positions.
+def shared_draw(
+    positions: Sequence[int], groups: Sequence[object], conditions: Sequence[str], *, count: int
+) -> set[int]:
+    """Which items all raters get, as indices: ``count`` of them, by whole groups and evenly from the conditions.
 
-    >>> sorted(shared_draw([3, 0, 2, 1], ["a", "a", "b", "b"], count=2))
+    Groups (the items of one explanation) come in the order of their first position, one of each condition in turn; only the last one may
+    be cut.
+
+    >>> sorted(shared_draw([3, 0, 2, 1], [1, 2, 3, 4], ["a", "a", "b", "b"], count=2))
     [1, 3]
-    >>> shared_draw([0], [""], count=5)
-    {0}
+    >>> sorted(shared_draw([0, 3, 2, 1], [1, 1, 2, 2], ["", "", "", ""], count=3))
+    [0, 1, 3]
     """
-    by_condition: dict[str, list[int]] = {}
+    members: dict[object, list[int]] = {}
     for index in sorted(range(len(positions)), key=positions.__getitem__):
-        by_condition.setdefault(conditions[index], []).append(index)
-    rounds = [one for turn in zip_longest(*by_condition.values()) for one in turn if one is not None]
-    return set(rounds[:count])
+        members.setdefault(groups[index], []).append(index)
+    by_condition: dict[str, list[list[int]]] = {}
+    for own in members.values():
+        by_condition.setdefault(conditions[own[0]], []).append(own)
+    turns = [own for turn in zip_longest(*by_condition.values()) for own in turn if own]
+    return set([index for own in turns for index in own][:count])
 
 
 def presentation_rng(*, seed: int, item_key: str, rater: int) -> Random:

@@ -48,13 +48,15 @@ def places_planned(study: Study) -> list[tuple[int, int, int]]:
 
 
 def _shared_first(study: Study, items: Sequence[int], positions: Sequence[int]) -> list[tuple[int, int, int]]:
-    about = dict(study.items.filter(role=Item.Role.ORDINARY).values_list("id", "condition"))
+    rows = study.items.filter(role=Item.Role.ORDINARY).values_list("id", "explanation_id", "condition")
+    about = {pk: (explanation or f"item {pk}", condition) for pk, explanation, condition in rows}
     shared = _shared_at_launch(study)
     if shared is None:
         ordinary = [index for index, pk in enumerate(items) if pk in about]
         drawn = shared_draw(
             [positions[index] for index in ordinary],
-            [about[items[index]] for index in ordinary],
+            [about[items[index]][0] for index in ordinary],
+            [about[items[index]][1] for index in ordinary],
             count=study.shared_items or 0,
         )
         shared = {items[ordinary[index]] for index in drawn}

@@ -122,8 +122,9 @@ def test_the_draw_depends_on_the_seed_and_not_on_the_order_of_the_import() -> No
         study_launch(study=study)
         found.add(tuple(sorted(key for key, n in places_by_item(study).items() if n == 3)))
     assert len(found) > 1
-    assert shared_draw([2, 0, 1], ["a", "a", "b"], count=2) == {1, 2}
-    assert shared_draw([], [], count=2) == set()
+    assert shared_draw([2, 0, 1], [1, 2, 3], ["a", "a", "b"], count=2) == {1, 2}
+    assert shared_draw([0, 5, 1, 2, 3, 4], [1, 1, 2, 2, 3, 3], ["a"] * 4 + ["b"] * 2, count=4) == {0, 1, 4, 5}
+    assert shared_draw([], [], [], count=2) == set()
 
 
 def test_what_cannot_be_shared_is_refused() -> None:

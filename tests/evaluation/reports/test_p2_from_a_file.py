@@ -116,18 +116,21 @@ def test_three_people_judge_every_item_and_fill_the_papers_tables() -> None:
 
 def test_three_people_share_some_items_and_divide_the_rest() -> None:
     """Appendix A: each annotator has the same samples, and others of their own. All tables come from that one study."""
-    study = launched(shared_items=4, max_items_per_rater=7)
+    study = launched(shared_items=6, max_items_per_rater=8)
     for seed in range(3):
         bot = Bot(study)
         bot.rng.seed(seed)
-        bot.whole_way(most=7)
+        bot.whole_way(most=8)
     raters = Judgment.objects.values("item__key", "item__explanation__system__method").annotate(
         n=Count("rater")
     )
     shared = {row["item__key"] for row in raters if row["n"] == 3}
-    assert sorted(row["n"] for row in raters) == [1] * 8 + [3] * 4
+    assert sorted(row["n"] for row in raters) == [1] * 6 + [3] * 6
     by_method = [row["item__explanation__system__method"] for row in raters if row["n"] == 3]
-    assert sorted(by_method) == ["cot", "cot", "post_hoc", "post_hoc"], "evenly over the methods"
+    assert sorted(by_method) == ["cot"] * 3 + ["post_hoc"] * 3, "evenly over the methods"
+    assert len({key.rpartition("-")[0] for key in shared}) == 2, (
+        "whole explanations with all their counterfactuals"
+    )
 
     content, rows = computed(study, replicates=100).content, units_judged()
     pairs = cells_of(content, "p2-table-2-means")
@@ -148,4 +151,4 @@ def test_three_people_share_some_items_and_divide_the_rest() -> None:
     for title in ("Chain of thought", "Post-hoc"):
         assert cells[f"P2 {title}", "Simulatable"]["n"] == 6, "divided items count too"
     said = next(section for section in content["sections"] if section["id"] == "data")["prose"]
-    assert any("the study asks for 3 for 4 items, 1 for each other item." in text for text in said)
+    assert any("the study asks for 3 for 6 items, 1 for each other item." in text for text in said)
