@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='study',
             name='shared_items',
-            field=models.PositiveIntegerField(blank=True, help_text='This many items get all the raters, and each other item gets one: so that agreement is known and the rest is divided. They are drawn by whole explanations, evenly over the conditions, and given out first. Leave empty to give all items alike.', null=True, validators=[annotator.core.ranges.InRange(1, 1000000)]),
+            field=models.PositiveIntegerField(blank=True, help_text='This many items get all the raters, and each other item gets one: so that agreement is known and the rest is divided. They are drawn by whole explanations, evenly over systems and conditions, and given out first. Leave empty to give all items alike.', null=True, validators=[annotator.core.ranges.InRange(1, 1000000)]),
         ),
         migrations.AddConstraint(
             model_name='study',

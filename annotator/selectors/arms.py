@@ -48,8 +48,12 @@ def places_planned(study: Study) -> list[tuple[int, int, int]]:
 
 
 def _shared_first(study: Study, items: Sequence[int], positions: Sequence[int]) -> list[tuple[int, int, int]]:
-    rows = study.items.filter(role=Item.Role.ORDINARY).values_list("id", "explanation_id", "condition")
-    about = {pk: (explanation or f"item {pk}", condition) for pk, explanation, condition in rows}
+    rows = study.items.filter(role=Item.Role.ORDINARY).values_list(
+        "id", "explanation_id", "condition", "explanation__system_id"
+    )
+    about = {
+        pk: (explained or f"item {pk}", f"{condition} {system}") for pk, explained, condition, system in rows
+    }
     shared = _shared_at_launch(study)
     if shared is None:
         ordinary = [index for index, pk in enumerate(items) if pk in about]

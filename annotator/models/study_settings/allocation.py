@@ -31,7 +31,7 @@ class Allocation(models.Model):
         models.PositiveIntegerField(
             null=True, blank=True, validators=[InRange(1, 1_000_000)],
             help_text="This many items get all the raters, and each other item gets one: so that agreement is known and the rest is"
-            " divided. They are drawn by whole explanations, evenly over the conditions, and given out first. Leave empty to give all items alike.",
+            " divided. They are drawn by whole explanations, evenly over systems and conditions, and given out first. Leave empty to give all items alike.",
         ),
         "Items for all raters", SettingGroup.ITEMS,
         snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True,
