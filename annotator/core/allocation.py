@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from itertools import zip_longest
 from random import Random
 
 
@@ -73,6 +74,29 @@ def whole_order(
         positions[index] = place
         place += 1
     return positions
+
+
+def shared_draw(
+    positions: Sequence[int], groups: Sequence[object], conditions: Sequence[str], *, count: int
+) -> set[int]:
+    """Which items all raters get, as indices: ``count`` of them, by whole groups and evenly from the conditions.
+
+    Groups (the items of one explanation) come in the order of their first position, one of each condition in turn; only the last one may
+    be cut.
+
+    >>> sorted(shared_draw([3, 0, 2, 1], [1, 2, 3, 4], ["a", "a", "b", "b"], count=2))
+    [1, 3]
+    >>> sorted(shared_draw([0, 3, 2, 1], [1, 1, 2, 2], ["", "", "", ""], count=3))
+    [0, 1, 3]
+    """
+    members: dict[object, list[int]] = {}
+    for index in sorted(range(len(positions)), key=positions.__getitem__):
+        members.setdefault(groups[index], []).append(index)
+    by_condition: dict[str, list[list[int]]] = {}
+    for own in members.values():
+        by_condition.setdefault(conditions[own[0]], []).append(own)
+    turns = [own for turn in zip_longest(*by_condition.values()) for own in turn if own]
+    return set([index for own in turns for index in own][:count])
 
 
 def presentation_rng(*, seed: int, item_key: str, rater: int) -> Random:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.db.models.fields.json import KeyTextTransform
 
-from annotator.core.allocation import group_order, seeded_order, whole_order
+from annotator.core.allocation import group_order, seeded_order, shared_draw, whole_order
 from annotator.hit_types.arms import ARM_KEY, ARM_TITLES, explained_key
 from annotator.models import Item, Study
+from annotator.models.replacement import MOST_RATERS
 from annotator.models.study_settings.allocation import WholeExplanations
 
 
@@ -27,7 +28,8 @@ def places_planned(study: Study) -> list[tuple[int, int, int]]:
     """Each item's id, position in the study's order and number of raters, in the order of the ids.
 
     The arms of one item are neighbours, so that a study that is stopped early has nearly all of them. With whole
-    explanations, the items of one explanation are neighbours, too.
+    explanations, the items of one explanation are neighbours, too. Items that all raters get come before those that are
+    divided; checks are for all raters, wherever they are.
     """
     items = study.items.filter(withdrawn_at__isnull=True).order_by("id")
     raters = study.raters_by_arm
@@ -36,6 +38,8 @@ def places_planned(study: Study) -> list[tuple[int, int, int]]:
     if len(raters) == 1:
         rows = list(items.values_list("id", "key"))
         positions = seeded_order([key for _, key in rows], seed=study.seed)
+        if study.shared_items is not None:
+            return _shared_first(study, [pk for pk, _ in rows], positions)
         return [(pk, position, study.redundancy) for (pk, _), position in zip(rows, positions, strict=True)]
     named = [
         (pk, key, arm or "")
@@ -68,3 +72,33 @@ def _whole(study: Study, items: QuerySet[Item]) -> list[tuple[int, int, int]]:
         (row[0], given.get(row[0], position), raters.get(arm, 0))
         for row, position, arm in zip(rows, positions, arms, strict=True)
     ]
+
+
+def _shared_first(study: Study, items: Sequence[int], positions: Sequence[int]) -> list[tuple[int, int, int]]:
+    rows = study.items.filter(role=Item.Role.ORDINARY).values_list(
+        "id", "explanation_id", "condition", "explanation__system_id"
+    )
+    about = {
+        pk: (explained or f"item {pk}", f"{condition} {system}") for pk, explained, condition, system in rows
+    }
+    shared = _shared_at_launch(study)
+    if shared is None:
+        ordinary = [index for index, pk in enumerate(items) if pk in about]
+        drawn = shared_draw(
+            [positions[index] for index in ordinary],
+            [about[items[index]][0] for index in ordinary],
+            [about[items[index]][1] for index in ordinary],
+            count=study.shared_items or 0,
+        )
+        shared = {items[ordinary[index]] for index in drawn}
+    order = sorted(range(len(items)), key=lambda index: (items[index] not in shared, positions[index]))
+    place = {items[index]: position for position, index in enumerate(order)}
+    return [(pk, place[pk], 1 if pk in about and pk not in shared else study.redundancy) for pk in items]
+
+
+def _shared_at_launch(study: Study) -> set[int] | None:
+    """The items that have several places already, None before the launch: a withdrawn item doesn't change which others all raters get."""
+    own = study.places.filter(rehearsal=False, number__lte=MOST_RATERS).order_by()
+    if not own.exists():
+        return None
+    return set(own.values_list("item_id", flat=True).annotate(n=Count("id")).filter(n__gt=1))

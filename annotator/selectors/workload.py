@@ -176,6 +176,9 @@ def _workload(study: Study, counts: ItemCounts, rules: Mapping[str, Any] | None)
     raters = study.raters_by_arm
     checks = (counts.gold + counts.attention) if len(raters) > 1 else 0
     places = checks * study.redundancy + (counts.items - checks) * sum(raters.values()) // len(raters)
+    if study.shared_items is not None:
+        divided = max(counts.items - counts.gold - counts.attention - study.shared_items, 0)
+        places = (counts.items - divided) * study.redundancy + divided
     units = counts.units
     if len(raters) > 1 and not study.one_condition_per_instance:  # nobody gets two arms of one item
         units = checks + (counts.items - checks) // len(raters)
@@ -194,8 +197,10 @@ def _workload(study: Study, counts: ItemCounts, rules: Mapping[str, Any] | None)
 
 
 def _of_largest(study: Study, counts: ItemCounts) -> int:
-    """The places of the largest unit, each of which needs another person."""
+    """The places of the largest unit, each of which needs another person; where some items are divided, at least so many."""
     raters = study.raters_by_arm
+    if study.shared_items is not None:
+        return max(counts.largest, study.redundancy)
     if study.one_condition_per_instance:
         return ceil(counts.largest * sum(raters.values()) / len(raters))
     return counts.largest * sum(raters.values())
@@ -241,6 +246,8 @@ def people_needed_words(study: Study, workload: Workload) -> str:
     each = f"{plural(workload.tasks_each, 'task')}"
     if study.one_condition_per_instance and workload.people > study.redundancy:
         return f"{words}: nobody gets two items of one instance, so one person can do at most {each} of {workload.places:,}."
+    if study.shared_items is not None and workload.people <= study.redundancy:
+        return f"{words}, who all get the items for all raters and divide the others."
     if study.max_items_per_rater and workload.people > study.redundancy:
         return f"{words}: one person can do at most {each} of {workload.places:,}."
     return f"{words}."

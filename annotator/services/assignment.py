@@ -17,6 +17,7 @@ from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import GIVEN_BACK, Assignment, Item, Participation, Place, Study
 from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
+from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 from annotator.services.place_claim import place_claim
@@ -96,12 +97,19 @@ def _balanced_arm(assignment: Assignment, study: Study, arms: int, rng: Random) 
 
     return arm_choose(
         arms=arms,
-        places=study.redundancy,
+        places=_places_of(assignment, study, layer),
         turn=assignment.place.position,
         held=by_arm(others.filter(item_id=assignment.item_id)),
         own=by_arm(others.filter(participation_id=assignment.participation_id)),
         rng=rng,
     )
+
+
+def _places_of(assignment: Assignment, study: Study, layer: bool) -> int:
+    """How many raters the item gets; they are counted only where items differ in it."""
+    if snapshot_content(study.snapshot_id).get("shared_items") is None:
+        return study.redundancy
+    return Place.objects.filter(item_id=assignment.item_id, rehearsal=layer).count()
 
 
 def assignment_in_hand(participation: Participation) -> Assignment | None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
-from annotator.hit_types.arms import ARM_TITLES, arm_of
+from annotator.hit_types.arms import ARM_TITLES
 from annotator.models import AuditAction, Exclusion, Item, Place, Study, User
 from annotator.models.replacement import MOST_RATERS
 from annotator.services.audit import audit_write
@@ -24,7 +24,8 @@ _COVERS = (
 # The number of raters of an item, by its arm.
 _K = ", ".join(["'', s.redundancy", *(f"'{arm}', s.{arm}_raters" for arm in ARM_TITLES if arm)])
 # The places to open: as many as each item lacks in its layer, for the judgments that these exclusions cover, oldest first. A
-# judgment that has been replaced isn't replaced again.
+# judgment that has been replaced isn't replaced again. Where items are divided between the raters, an item has as many raters
+# as it was launched with places.
 _WANTED = (
     """
 WITH meant AS (
@@ -37,7 +38,8 @@ WITH meant AS (
     FROM meant x JOIN annotator_judgment j ON j.rater_id = x.rater_id AND j.study_id = x.study_id
 ), lost AS (
     SELECT DISTINCT ON (c.id) c.id AS judgment, c.exclusion, c.item_id, p.rehearsal, p.position, p.study_id,
-        (jsonb_build_object({k}) ->> coalesce(i.payload ->> 'arm', ''))::int AS k
+        (jsonb_build_object({k}) ->> coalesce(i.payload ->> 'arm', ''))::int AS k,
+        s.shared_items IS NOT NULL AS divided
     FROM covered c JOIN annotator_place p ON p.id = c.place_id JOIN annotator_item i ON i.id = c.item_id
     JOIN annotator_study s ON s.id = p.study_id
     WHERE i.withdrawn_at IS NULL
@@ -45,17 +47,17 @@ WITH meant AS (
         AND NOT EXISTS (SELECT 1 FROM annotator_exclusion o WHERE o.item_id = c.item_id AND o.lifted_at IS NULL)
     ORDER BY c.id, c.exclusion
 ), held AS (
-    SELECT p.item_id, p.rehearsal, max(p.number) AS last,
+    SELECT p.item_id, p.rehearsal, max(p.number) AS last, count(*) FILTER (WHERE p.number <= {most}) AS own,
         count(*) FILTER (WHERE j.id IS NULL OR NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE {covers})) AS places
     FROM annotator_place p LEFT JOIN annotator_judgment j ON j.place_id = p.id
     WHERE p.item_id IN (SELECT item_id FROM lost) GROUP BY p.item_id, p.rehearsal
 ), numbered AS (
-    SELECT lost.*, held.places, greatest(held.last, {most}) AS last,
+    SELECT lost.*, held.places, held.own, greatest(held.last, {most}) AS last,
         row_number() OVER (PARTITION BY lost.item_id, lost.rehearsal ORDER BY lost.judgment) AS n
     FROM lost JOIN held USING (item_id, rehearsal)
 ), wanted AS (
     SELECT judgment, exclusion, item_id, rehearsal, position, study_id, last + n AS number
-    FROM numbered WHERE places + n <= k
+    FROM numbered WHERE places + n <= CASE WHEN divided THEN own ELSE k END
 ) {then}
 """.replace("{covers}", _COVERS)
     .replace("{most}", str(MOST_RATERS))
@@ -174,19 +176,17 @@ def _sweep(pk: int) -> int:
     return opened + places_close(study=study)
 
 
-def corrected_places_open(*, study: Study, old: Item, new: Item, position: int) -> int:
-    """Open the places of a corrected item for people who haven't had an earlier version of it; returns how many.
+def corrected_places_open(*, study: Study, old: Item, new: Item, position: int, raters: int) -> None:
+    """Open the places of a corrected item for ``raters`` people who haven't had an earlier version of it.
 
     The caller has locked the study, so nobody is just submitting a judgment.
     """
-    k = study.raters_by_arm.get(arm_of(new.payload), 0)
     Place.objects.bulk_create(
         Place(study=study, item=new, number=number, position=position, freed=True)
-        for number in range(1, k + 1)
+        for number in range(1, raters + 1)
     )
     with connection.cursor() as cursor:
         cursor.execute(_BAR, {"old": old.pk, "new": new.pk})
-    return k
 
 
 _BAR = """

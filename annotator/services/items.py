@@ -16,6 +16,7 @@ from annotator.hit_types.base import JSON, FieldErrors
 from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import payload_fault
 from annotator.models import Assignment, AuditAction, Exclusion, Item, Message, Place, Study, User
+from annotator.models.replacement import MOST_RATERS
 from annotator.selectors.images import images_of
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
@@ -140,7 +141,9 @@ def item_correct(
     payload, gold = _content(study, payload, gold)
     if digest_of([payload, gold]) == digest_of([item.payload, item.gold]):
         raise ValidationError("Nothing was changed.")
-    places = list(item.places.filter(rehearsal=False).order_by("number")[:1])
+    own = list(item.places.filter(rehearsal=False, number__lte=MOST_RATERS).order_by("number"))
+    position = own[0].position if own else 0
+    raters = len(own) if study.shared_items is not None else study.raters_by_arm.get(arm_of(payload), 0)
     if item.withdrawn_at is None:
         _withdraw(study, item, by, reason)
     version = item.version + 1
@@ -151,7 +154,7 @@ def item_correct(
     )  # fmt: skip
     corrected.full_clean(exclude=["payload", "gold", "parts"])
     corrected.save()
-    corrected_places_open(study=study, old=item, new=corrected, position=places[0].position if places else 0)
+    corrected_places_open(study=study, old=item, new=corrected, position=position, raters=raters)
     item.messages.filter(kind=Message.Kind.FLAG, settled_at__isnull=True).update(settled_at=timezone.now())
     _new_version(study, by)
     audit_write(

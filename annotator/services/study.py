@@ -116,6 +116,12 @@ def launch_faults(study: Study) -> list[str]:
         faults.append("There are no items yet. Import material first.")
     if fault := panel_study_fault(study):
         faults.append(fault)
+    if study.shared_items is not None:
+        ordinary = study.items.filter(withdrawn_at__isnull=True, role=Item.Role.ORDINARY).count()
+        if study.shared_items > ordinary:
+            faults.append(
+                f"{study.shared_items:,} items are for all raters, but there are only {ordinary:,}."
+            )
     return faults + settings_faults(study) + exam_faults(study) + pay_faults(study)
 
 

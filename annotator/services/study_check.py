@@ -71,6 +71,12 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
             "With one condition per instance, nobody gets all follow-ups of an explanation. Let each follow-up go to whoever"
             " comes next, or turn that off."
         ]
+    if study.shared_items is not None and study.control_arms:
+        errors["shared_items"] = ["A study with control arms gives each item to as many raters in each arm."]
+    if study.shared_items is not None and study.whole_explanations != WholeExplanations.NO:
+        errors["shared_items"] = [
+            "Whole explanations are given out in an order of their own: let all raters get some items, or complete explanations, not both."
+        ]
     if study.variant and study.variant not in kind.variants:
         known = ", ".join(kind.variants) or "none"
         errors["variant"] = [f"{study.variant!r} is not a variant of {kind.name}; it has: {known}"]

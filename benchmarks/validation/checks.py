@@ -23,7 +23,9 @@ from benchmarks.validation.further_checks import (
     conger,
     descriptive,
     intraclass,
+    published_laplace,
     similarities,
+    soft_labels,
 )
 from evaluation.agreement import (
     Ratings,
@@ -254,6 +256,8 @@ def checks() -> Iterator[Check]:
     yield dawid_skene_posteriors()
     yield from tests_of_differences()
     yield alternative_test()
+    yield soft_labels()
+    yield published_laplace()
     yield from associations()
     yield from descriptive()
     yield from similarities()

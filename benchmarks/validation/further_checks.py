@@ -17,9 +17,12 @@ from evaluation.agreement import (
     conger_kappa,
     gwet_ac2,
     intraclass_correlation,
+    mixed_correlation,
+    soft_scores,
 )
 from evaluation.agreement.descriptive import mean_label, median_label, unit_distributions
 from evaluation.metrics import Bleu, Cosine
+from evaluation.metrics.laplace import laplace_fit
 from tests.evaluation.agreement.conger_tables import IRRCAC, WEIGHTS, by_definition
 from tests.evaluation.agreement.tables import ratings_of
 from tests.evaluation.metrics.factories import random_texts
@@ -79,6 +82,66 @@ def intraclass() -> Iterator[Check]:
                 yield found["ICC(2,1)"].value, float((b - e) / (b + (k - 1) * e + k * (j - e) / n))
 
     yield compared("intraclass correlations ICC(2,1), ICC(3,1)", "statsmodels' analysis of variance", pairs())
+    yield compared(
+        "intraclass correlations of unbalanced raters, and the deviance", "statsmodels' MixedLM", mixed()
+    )
+
+
+def mixed() -> Iterator[tuple[float, float]]:
+    """ICC(2,1), ICC(3,1) and the relative deviance of mixed models whose raters have one to four of the units each."""
+    from tests.evaluation.agreement.test_icc_mixed import of_statsmodels, unbalanced
+
+    for seed in range(1, 6):
+        rows = unbalanced(seed)
+        theirs = of_statsmodels(rows)
+        rater, unit = (float(part) for part in theirs.vcomp)
+        found = mixed_correlation(Ratings.from_rows(rows, level="interval"), intervals=False)
+        yield found.forms["ICC(2,1)"].value, unit / (unit + rater + theirs.scale)
+        yield found.forms["ICC(3,1)"].value, unit / (unit + theirs.scale)
+        yield found.deviance / (-2 * theirs.llf), 1.0
+
+
+def soft_labels() -> Check:
+    """Jensen-Shannon divergence of a simulator's label from people's, each of whom is left out in turn."""
+    from scipy.spatial.distance import jensenshannon
+
+    def pairs() -> Iterator[tuple[float, float]]:
+        for matrix in tables(100, seed=14):
+            people, own = matrix[:-1], matrix[-1]
+            labels = np.unique(matrix[~np.isnan(matrix)])
+            expected = []
+            for unit, label in zip(people.T, own, strict=True):
+                given = unit[~np.isnan(unit)]
+                if given.size < 2 or np.isnan(label):
+                    continue
+                exact = (labels == label).astype(float)
+                rest = [np.delete(given, place) for place in range(given.size)]
+                expected.append(
+                    np.mean(
+                        [
+                            jensenshannon((one[:, None] == labels).mean(axis=0), exact, base=2) ** 2
+                            for one in rest
+                        ]
+                    )
+                )
+            name = f"r{len(matrix) - 1:03}"
+            table = ratings_of(matrix, simulators=[name])
+            if expected and name in table.raters:
+                yield soft_scores(table, name).divergence.value, float(np.mean(expected))
+
+    return compared("divergence of a simulator's labels from people's", "scipy's jensenshannon", pairs())
+
+
+def published_laplace() -> Check:
+    """lme4's fit of cbpp: coefficients, their standard errors, the herds' standard deviation."""
+    from tests.evaluation.metrics.test_laplace import HERD, INCIDENCE, PERIOD, SIZE
+
+    exog = np.column_stack([np.ones(56), *(np.array(PERIOD) == period for period in (2, 3, 4))])
+    found = laplace_fit(INCIDENCE, exog, {"herd": np.array(HERD) - 1}, trials=SIZE)
+    mine = [*found.coefficients, *np.sqrt(np.diag(found.covariance)), found.random_sd["herd"]]
+    published = [-1.3985, -0.9923, -1.1287, -1.5803, 0.2325, 0.3066, 0.3266, 0.4274, 0.6423]
+    pairs = ((round(float(one), 4), value) for one, value in zip(mine, published, strict=True))
+    return compared("Laplace's fit of a logistic mixed model", "lme4's fit of cbpp, 4 decimals", pairs)
 
 
 def ac2(weights: Literal["linear", "quadratic"]) -> Check:

@@ -13,14 +13,14 @@ TITLES = {
     "percent_agreement": "percent agreement",
     "krippendorff_alpha": "alpha",
     "gwet_ac1": "AC1",
-    "mean kappa": "mean kappa",
-    "weighted mean kappa": "weighted mean kappa",
+    "mean kappa": "mean kappa, corrected",
+    "weighted mean kappa": "weighted mean kappa, corrected",
 }
 
 
 def build() -> str:
     """The whole page."""
-    checks, grid, numbers, metrics, again, conger, gain = (
+    checks, grid, numbers, metrics, again, conger, gain, mixed, panels = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
         for name in (
             "checks",
@@ -30,11 +30,13 @@ def build() -> str:
             "recheck",
             "conger_grid",
             "gain_grid",
+            "mixed_grid",
+            "alternative_grid",
         )
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `gain_grid` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -60,6 +62,19 @@ def build() -> str:
         "units by the same raters, and for the generalized interval of ICC(2,1) that of the population of raters, drawn anew in each study. Five "
         "labels unless the design says otherwise. The median of few labels is one of them, so its intervals cover nearly always.",
         "\n".join(_numbers(numbers)),
+        "### Intraclass correlations of unbalanced raters",
+        f"{mixed['about']['runs']:,} studies a design, last run on {mixed['about']['date']}: k of the raters on each unit. The model's interval takes units as "
+        "independent, and for ICC(2,1) raters as drawn at random: its truth is that of the population of raters, drawn anew in each study. The "
+        "other truths are those of 60,000 units by the same raters. The share in brackets is that of the studies with an interval: an estimate of 0 has none from the jackknife. "
+        f"Every interval includes its estimate: {'yes' if _all_hold(mixed) else 'NO'}.",
+        "\n".join(_mixed(mixed)),
+        "### May a simulator replace people?",
+        f"{panels['about']['runs']:,} studies a design, last run on {panels['about']['date']}: some of the people on each unit, and one simulator on all. The true winning rate "
+        "(omega) is the share of people who are worth less than epsilon more than the simulator on 100,000 units; the mean is that of the tests' rates, which are low where "
+        "people are about epsilon apart from it. Its interval is simultaneous over the people. A share of a few people has few values, so that it can't cover 95 % exactly: "
+        "it covers at least that. The advantage probability (rho) has the bootstrap's interval. "
+        f"Every interval includes its estimate: {'yes' if _all_hold(panels) else 'NO'}.",
+        "\n".join(_panels(panels)),
         "### New raters",
         "Raters drawn from a population (their share of right labels is Beta(12, 4)), k of them on each unit. How often does an "
         "interval contain the value for the population of raters: one for these raters, and one for new raters (`--raters new`)?",
@@ -156,6 +171,38 @@ def _numbers(numbers: dict[str, Any]) -> Iterator[str]:
     yield "|---|" + "---|" * len(NUMBERS)
     for name, row in numbers["coverage"].items():
         yield f"| {name} | " + " | ".join(_share(row.get(statistic)) for statistic in NUMBERS) + " |"
+
+
+MIXED = {
+    "icc_2_1_mixed": "ICC(2,1), jackknife",
+    "icc_3_1_mixed": "ICC(3,1), jackknife",
+    "icc_2_1_mixed_f": "ICC(2,1), model",
+    "icc_3_1_mixed_f": "ICC(3,1), model",
+}
+
+
+def _mixed(mixed: dict[str, Any]) -> Iterator[str]:
+    yield "| design | true ICC(3,1) | " + " | ".join(MIXED.values()) + " |"
+    yield "|---|---|" + "---|" * len(MIXED)
+    for name, row in mixed["coverage"].items():
+        cells = " | ".join(_share(row.get(figure)) for figure in MIXED)
+        yield f"| {name} | {row['icc_3_1_mixed_f']['truth']:.2f} | {cells} |"
+
+
+def _panels(panels: dict[str, Any]) -> Iterator[str]:
+    yield (
+        "| people on each unit | units | epsilon | true winning rate | mean | covered, % | mean width "
+        "| true advantage probability | mean | covered, % | mean width |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    for name, row in panels["coverage"].items():
+        design = panels["designs"][name]
+        units = f"{design['instances']}" + (f" x {design['follow_ups']}" if design["follow_ups"] > 1 else "")
+        figures = " | ".join(
+            f"{row[figure]['truth']:.2f} | {row[figure]['mean']:.2f} | {_share(row[figure])} | {row[figure]['width']:.2f}"
+            for figure in ("winning_rate", "advantage_probability")
+        )
+        yield f"| {name}: {design['k']} of {design['people']} | {units} | {design['epsilon']:g} | {figures} |"
 
 
 GAIN = {

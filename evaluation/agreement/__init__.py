@@ -37,6 +37,7 @@ from evaluation.agreement.dawid_skene import DawidSkene, dawid_skene
 from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import gwet_ac1, gwet_ac2
 from evaluation.agreement.icc import IntraclassCorrelation, intraclass_correlation
+from evaluation.agreement.icc_mixed import MixedCorrelation, mixed_correlation
 from evaluation.agreement.krippendorff import krippendorff_alpha
 from evaluation.agreement.output import as_json
 from evaluation.agreement.output_csv import as_csv
@@ -61,6 +62,7 @@ __all__ = [
     "IntraclassCorrelation",
     "MaceRule",
     "Majority",
+    "MixedCorrelation",
     "PairwiseKappa",
     "PerRater",
     "Ratings",
@@ -91,6 +93,7 @@ __all__ = [
     "intraclass_correlation",
     "krippendorff_alpha",
     "mace",
+    "mixed_correlation",
     "paired_bootstrap",
     "paired_permutation_test",
     "paired_t_test",

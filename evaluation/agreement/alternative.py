@@ -14,6 +14,7 @@ from evaluation.agreement.comparison import benjamini_yekutieli
 from evaluation.agreement.counts import cluster_codes, count_units
 from evaluation.agreement.new_raters import for_these_raters
 from evaluation.agreement.raters import count_at
+from evaluation.agreement.winning_rate import add_winning_interval
 from evaluation.core.estimate import Estimate, none_if_nan, undefined
 from evaluation.core.interval import SHARE
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
@@ -23,10 +24,6 @@ MIN_UNITS = 30
 #: Rate of false discoveries over the people.
 FALSE_DISCOVERIES = 0.05
 DEFAULT_EPSILON = 0.2
-#: Why the winning rate has no interval.
-DEPENDENT = (
-    "none: people are compared with each other, so their tests aren't independent, and no interval covers"
-)
 #: Cells (cluster, person) of the largest table that is drawn from.
 MOST_CELLS = 4_000_000
 
@@ -118,9 +115,9 @@ def alternative_annotator_test(
     1. Undefined where nobody has enough units. ``ValueError`` where the simulator is not one of the table, or
     epsilon not in [0, 1]. Equations 1 to 4 of the paper.
 
-    With ``rng``, the advantage probability has an interval that draws clusters of units, for these people and other clusters. The
-    winning rate has none: the people are compared with each other, so their tests aren't independent (Wilson's interval over 20
-    people covered 67 % of simulated studies).
+    With ``rng``, both have intervals for these people and other clusters of units. That of the advantage probability draws clusters;
+    that of the winning rate is simultaneous over the people (:func:`evaluation.agreement.winning_rate.add_winning_interval`), since the people are compared
+    with each other and their tests aren't independent (Wilson's interval over 20 people covered 67 % of simulated studies).
     """
     if simulator not in ratings.simulators or simulator not in ratings.raters:
         raise ValueError(f"simulator: {simulator!r} is not a simulator of the table")
@@ -152,36 +149,43 @@ def alternative_annotator_test(
     n = len(humans)
     rate, rho = Estimate(wins, n=n), Estimate(advantage, n=n)
     if rng is not None and replicates:
-        rate = replace(rate, interval=DEPENDENT)
         tested = np.isin(people.rater, [ratings.raters.index(human.human) for human in humans])
-        rho = _over_clusters(rho, people.where(tested), for_simulator[tested], rng, replicates)
+        given = for_person[tested], for_simulator[tested]
+        rate, rho = _over_clusters(rate, rho, people.where(tested), given, epsilon, (rng, replicates))
     return AlternativeTest(simulator, epsilon, rate, rho, humans, skipped, found)
 
 
 def _over_clusters(
+    rate: Estimate,
     rho: Estimate,
     people: Ratings,
-    advantage: npt.NDArray[np.bool_],
-    rng: np.random.Generator,
-    replicates: int,
-) -> Estimate:
-    """The advantage probability with its interval from drawing clusters of the units of these people's ratings."""
+    advantages: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]],
+    epsilon: float,
+    drawing: tuple[np.random.Generator, int],
+) -> tuple[Estimate, Estimate]:
+    """Winning rate and advantage probability with their intervals, from clusters of the units of these people's ratings."""
     codes, _ = cluster_codes(people)
     _, cluster = np.unique(codes[people.unit], return_inverse=True)
     _, person = np.unique(people.rater, return_inverse=True)
     clusters, size = int(cluster.max()) + 1, int(person.max()) + 1
     if clusters * size > MOST_CELLS:
-        return replace(rho, interval="none: there are too many people and units to draw from")
+        why = "none: there are too many people and units to draw from"
+        return replace(rate, interval=why), replace(rho, interval=why)
     cell = cluster * size + person
-    sums = [
-        np.bincount(cell, weights=weight, minlength=clusters * size).reshape(clusters, size)
-        for weight in (advantage.astype(np.float64), np.ones(cell.size))
-    ]
-    word = "units" if people.clusters is None else "instances"
-    drawn = bootstrap(
-        rho, np.hstack(sums), _mean_share, rng=rng, replicates=replicates, word=word, bounds=SHARE
+    of_person, of_simulator = (given.astype(np.float64) for given in advantages)
+    difference, share, counts = (
+        np.bincount(cell, weights=weight, minlength=clusters * size)
+        .reshape(clusters, size)
+        .astype(np.float64)
+        for weight in (of_person - of_simulator, of_simulator, np.ones(cell.size))
     )
-    return for_these_raters(drawn)
+    word = "units" if people.clusters is None else "instances"
+    rng, replicates = drawing
+    drawn = bootstrap(
+        rho, np.hstack([share, counts]), _mean_share, rng=rng, replicates=replicates, word=word, bounds=SHARE
+    )
+    winning = add_winning_interval(rate, difference, counts, epsilon=epsilon, word=word)
+    return winning, for_these_raters(drawn)
 
 
 def _mean_share(totals: Floats) -> Floats:

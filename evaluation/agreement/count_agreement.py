@@ -15,6 +15,7 @@ from evaluation.agreement.descriptive import mean_label, mean_without_groups, me
 from evaluation.agreement.fleiss import fleiss_kappa
 from evaluation.agreement.gwet import ac2_without_groups, add_ac2_interval, gwet_ac1, gwet_ac2, open_ended
 from evaluation.agreement.icc import FORMS, intraclass_correlation
+from evaluation.agreement.icc_mixed import is_unbalanced, mixed_correlation
 from evaluation.agreement.intervals import Name, replicate_counts, values_without_groups
 from evaluation.agreement.krippendorff import krippendorff_alpha
 from evaluation.agreement.new_raters import RaterVariance, for_these_raters, variance_over_raters
@@ -130,6 +131,7 @@ def further_estimates(
 ) -> dict[str, Estimate]:
     """Further statistics of labels with numbers or an order: AC2, the six intraclass correlations, mean and median, by name.
 
+    Where some units were not rated by all raters, also those of a mixed model (:mod:`evaluation.agreement.icc_mixed`).
     Of labels that have an order only, these two are ``mean_rank`` and ``median_rank``: 1 is the lowest label.
 
     ``others`` are the variances over raters where intervals are for new raters: those of AC2 and the mean. Bootstrap
@@ -153,11 +155,25 @@ def further_estimates(
     asked = rng is not None and replicates >= LEAST_REPLICATES
     correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates, named=named, normal=asked)
     for name in FORMS:
-        slug = name.lower().replace("(", "_").replace(",", "_").rstrip(")")
-        found[slug] = for_these_raters(correlations.bootstrap[name])
+        found[_slug(name)] = for_these_raters(correlations.bootstrap[name])
         if asked:
-            found[f"{slug}_f"] = correlations.forms[name]
+            found[f"{_slug(name)}_f"] = correlations.forms[name]
+    if is_unbalanced(ratings):
+        mixed = mixed_correlation(ratings, named=named, intervals=asked)
+        for name, jackknifed in mixed.jackknife.items():
+            found[f"{_slug(name)}_mixed"] = jackknifed
+            if asked:
+                found[f"{_slug(name)}_mixed_f"] = mixed.forms[name]
     end = RANKED if ratings.ranked else ""
     found[f"mean{end}"] = mean_label(ratings, rng=rng, replicates=replicates, new_raters=others.get("mean"))
     found[f"median{end}"] = for_these_raters(median_label(ratings, rng=rng, replicates=replicates))
     return found
+
+
+def _slug(form: str) -> str:
+    """The name of a form among the statistics.
+
+    >>> _slug("ICC(2,1)")
+    'icc_2_1'
+    """
+    return form.lower().replace("(", "_").replace(",", "_").rstrip(")")

@@ -126,7 +126,7 @@ def intraclass_correlation(
     word = "units" if ratings.clusters is None else "instances"
     varied, label = varied_clusters(ratings, codes)
     alike = too_alike(varied, sums.shape[0], repr(label), word, LEAST_VARIED)
-    not_normal = _not_normal(table)
+    why_not_normal = not_normal(table)
     one_more = variance_of_one_more(table) if drawing else {}
     several = ratings.clusters is not None and sums.shape[0] < n
     forms, drawn = {}, {}
@@ -140,7 +140,11 @@ def intraclass_correlation(
         low, high = ends.get(name, (NAN, NAN))
         held = point.defined and math.isfinite(low) and low <= value <= high <= 1
         why = (
-            NOT_INDEPENDENT if several else SAME_RATERS if named and name.startswith("ICC(1,") else not_normal
+            NOT_INDEPENDENT
+            if several
+            else SAME_RATERS
+            if named and name.startswith("ICC(1,")
+            else why_not_normal
         )
         forms[name] = drawn[name] = point
         if not normal and point.defined:
@@ -166,8 +170,12 @@ def intraclass_correlation(
     return IntraclassCorrelation(forms, drawn, n, k)
 
 
-def _not_normal(table: Floats) -> str:
-    """Why there is no interval from a normal distribution: most ratings are one number. Empty if they aren't."""
+def not_normal(table: Floats) -> str:
+    """Why there is no interval from a normal distribution: most ratings are one number. Empty if they aren't.
+
+    >>> not_normal(np.array([1.0, 1.0, 1.0, 2.0]))
+    'none: this interval is for normally distributed numbers, and 75% of the ratings are the same number'
+    """
     given = np.unique(table, return_counts=True)[1]
     share = given.max() / table.size
     if share <= _MOST_ALIKE:

@@ -1,4 +1,4 @@
-"""GEN-U as a reward (Joshi et al. 2023, section 5): the reward of each sampled rationale, and fine-tuning jobs."""
+"""GEN-U as a reward (Joshi et al. 2023, section 4): the reward of each sampled rationale, and fine-tuning jobs."""
 
 from __future__ import annotations
 

@@ -36,11 +36,34 @@ _FORMS: Mapping[str, Form] = {
     "answer": "answer",
     "because": "reasons",
     "answer_reason": "answer_reason",
+    "post_hoc": "answer_reason",
 }
 
 
 def task_of(run: Run) -> str:
     return str(run.options.get("task", "yes_no"))
+
+
+def asked_twice(run: Run) -> bool:
+    """Whether a run asks a post-hoc system for its answer, and for its reasons in a second call: by the option ``calls``.
+
+    Without it, a run asks once, unless its prompt is one from before there was a part for that.
+    """
+    if task_of(run) in GENERATION:
+        return False
+    calls = run.options.get("calls")
+    return "# because" in run.prompt and "# post_hoc" not in run.prompt if calls is None else calls == 2
+
+
+def calls_of_system(dataset: Dataset, system: str) -> int:
+    """In how many calls a post-hoc system gave its explanations, so that its outputs come from the same prompt; forced ones are those
+    of their base."""
+    made = Run.objects.filter(kind="explain", dataset=dataset, options__system=system).order_by("-pk").first()
+    if made is None:
+        return 1
+    if made.options.get("method") == "forced" and (base := made.options.get("base")) != system:
+        return calls_of_system(dataset, str(base))
+    return 2 if asked_twice(made) else 1
 
 
 def form_of(task: str, part: str) -> Form:

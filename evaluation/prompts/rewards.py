@@ -1,4 +1,4 @@
-"""Reward tokens and training files (Joshi et al. 2023, section 5; Quark, Lu et al. 2022). Pure."""
+"""Reward tokens and training files (Joshi et al. 2023, section 4; Quark, Lu et al. 2022). Pure."""
 
 from __future__ import annotations
 

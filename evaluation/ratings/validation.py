@@ -1,4 +1,4 @@
-"""Which generalization questions a majority of their validators accepts (Joshi et al. 2023, A.6.2)."""
+"""Which generalization questions a majority of their validators accepts (Joshi et al. 2023, A.6.2 and Figure 10)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 Validators = Literal["people", "simulators"]
 CRITERIA = ("relation", "answerable", "answer_right")
+#: The kind whose answer is asked about (Figure 10).
+ANSWERED = "similar_reasoning"
 
 
 @dataclass(frozen=True)
 class MajorityVerdict:
-    """The verdict on one question: for each criterion, whether more than half of its ``raters`` say yes. A rater who
-    isn't asked whether the answer is right, because the context doesn't answer the question, doesn't count as yes.
+    """The verdict on one question: for each criterion, whether more than half of its ``raters`` say yes.
+
+    Whether the answer is right is asked of similar reasoning alone (``answer_asked``); a rephrase has the original's answer and a counterfactual
+    the opposite one. A rater who isn't asked because the context doesn't answer the question doesn't count as yes.
     """
 
     key: str
@@ -28,6 +32,7 @@ class MajorityVerdict:
     relation: bool
     answerable: bool
     answer_right: bool
+    answer_asked: bool = True
 
     @property
     def accepted(self) -> bool:
@@ -56,12 +61,17 @@ def verdicts_of(judgments: Judgments, *, by: Validators) -> list[MajorityVerdict
             said[item].append(responses[response])
     keys, kinds = judgments.items.key.values(""), judgments.items.kind.values("")
     return [
-        MajorityVerdict(
-            str(keys[n]), str(kinds[n]), len(said[n]), *(_majority(said[n], name) for name in CRITERIA)
-        )
+        _verdict(str(keys[n]), str(kinds[n]), said[n])
         for n in range(len(judgments.items))
         if judgments.in_play[n]
     ]
+
+
+def _verdict(key: str, kind: str, said: list[dict[str, str]]) -> MajorityVerdict:
+    # Studies from before the answer was asked of similar reasoning alone have judgments of it.
+    asked = kind == ANSWERED or any("answer_right" in response for response in said)
+    relation, answerable, right = (_majority(said, name) for name in CRITERIA)
+    return MajorityVerdict(key, kind, len(said), relation, answerable, right or not asked, asked)
 
 
 def _majority(responses: list[dict[str, str]], name: str) -> bool:

@@ -108,7 +108,7 @@ def _study(study: Study) -> str:
     lines = [
         f"## Study: {study.title}",
         study.summary,
-        f"- Task: {study.hit_type.replace('_', ' ')}\n- Raters for each item: {study.redundancy}\n- Pay: {pay}\n"
+        f"- Task: {study.hit_type.replace('_', ' ')}\n- Raters for each item: {study.raters_words}\n- Pay: {pay}\n"
         f"- Qualification exam: {exam}\n- Practice: {'required' if study.practice_required else 'not required'}\n"
         f"- Language: {study.language}",
     ]

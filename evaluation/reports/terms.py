@@ -9,7 +9,7 @@ TERMS = {
     "Fleiss’ κ": "Agreement of several raters beyond chance, where every unit has the same number of ratings.",
     "Gwet’s AC1": "Agreement beyond chance that stays stable when nearly all ratings are the same label.",
     "Gwet’s AC2": "Gwet’s AC1 for ordered labels: near misses count in part.",
-    "Intraclass correlation": "The share of the variance of the ratings that lies between units. ICC(1,·): other raters on each unit; ICC(2,·): raters drawn at random; ICC(3,·): these raters. (·,1): of one rating; (·,k): of the mean of k.",
+    "Intraclass correlation": "The share of the variance of the ratings that lies between units. ICC(1,·): other raters on each unit; ICC(2,·): raters drawn at random; ICC(3,·): these raters. (·,1): of one rating; (·,k): of the mean of k. Of a mixed model: over all ratings, where not everybody rated everything.",
     "Percent agreement": "The share of pairs of ratings of one unit that are the same label. It isn’t corrected for chance.",
     "weighted by shared units": "The mean over pairs of raters, each pair counted by the number of units that both rated.",
     "quadratic weights": "Labels that are far apart on the scale count as greater disagreement than neighbours.",

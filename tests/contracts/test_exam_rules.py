@@ -88,14 +88,14 @@ RULES: dict[str, dict[str, Fails]] = {
 }
 VALIDATION: dict[str, Fails] = {
     "always says that a question is of its kind": gold_is("relation", "no"),
+    "never says that a question is of its kind": gold_is("relation", "yes"),
     "always says that the context answers it": gold_is("answerable", "no"),
-    "always says that its answer is right": gold_is("answer_right", "no"),
 }
+#: Asked of similar reasoning alone, whose questions are in the exam of a study of all kinds too.
+ANSWERS: dict[str, Fails] = {"always says that its answer is right": gold_is("answer_right", "no")}
 #: The types with variants: the exam of a study of one variant, and of a study of all.
-RULES |= {
-    f"question_validation {kind}": VALIDATION for kind in ("rephrase", "counterfactual", "similar_reasoning")
-}
-RULES["question_validation"] = VALIDATION
+RULES |= {f"question_validation {kind}": VALIDATION for kind in ("rephrase", "counterfactual")}
+RULES |= dict.fromkeys(("question_validation", "question_validation similar_reasoning"), VALIDATION | ANSWERS)
 RULES |= {f"atomic_units {domain}": {"never says No": some_gold_is("no")} for domain in ("news", "medical")}
 CASES = [(name, rule) for name, rules in RULES.items() for rule in rules]
 

@@ -6,7 +6,9 @@ import json
 
 from benchmarks.validation.conger_grid import CROWDS
 from benchmarks.validation.conger_grid import DESIGNS as CONGER_DESIGNS
-from benchmarks.validation.write import HERE, TARGET, build
+from benchmarks.validation.mixed_grid import DESIGNS as MIXED_DESIGNS
+from benchmarks.validation.panels import PANELS
+from benchmarks.validation.write import HERE, MIXED, TARGET, build
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS
 from tests.evaluation.agreement.simulate_numbers import NUMBER_DESIGNS
 from tests.evaluation.metrics.simulate_gain import DESIGNS as GAIN_DESIGNS
@@ -23,7 +25,10 @@ def test_the_page_is_built_from_the_results():
 def test_every_check_agrees_to_ten_digits():
     checks = results("checks")
     assert len(checks) >= 20
-    assert all(check["cases"] and check["difference"] < 1e-10 for check in checks), checks
+    for check in checks:
+        searched = "MixedLM" in check["against"]  # both search for a greatest value, and end a little apart
+        assert check["cases"], check
+        assert check["difference"] < (1e-8 if searched else 1e-10), check
 
 
 def test_intervals_cover_in_every_design_that_has_one():
@@ -60,6 +65,32 @@ def test_intervals_of_numbers_cover_in_every_design_that_has_one():
             elif found["intervals"] > 0.1:
                 most = 1 if statistic == "median" else 0.995
                 assert 0.919 <= found["coverage"] <= most, (design, statistic, found)
+
+
+def test_intervals_of_unbalanced_raters_cover_in_every_design_that_has_one():
+    grid = results("mixed_grid")
+    assert grid["about"]["runs"] >= 1_000
+    assert grid["designs"] == {name: vars(design) for name, design in MIXED_DESIGNS.items()}
+    assert set(MIXED) == {figure for row in grid["coverage"].values() for figure in row}
+    for design, row in grid["coverage"].items():
+        for figure, found in row.items():
+            assert found["holds its estimate"], (design, figure)
+            if found["coverage"] is None:
+                assert found["refused"], (design, figure)
+            elif found["intervals"] > 0.9:  # of a true 93 or 97 %, 1,000 studies show 91.4 to 98.1 %
+                assert 0.914 <= found["coverage"] <= 0.981, (design, figure, found)
+
+
+def test_intervals_of_the_alternative_annotator_test_cover_in_every_panel():
+    grid = results("alternative_grid")
+    assert grid["about"]["runs"] >= 1_000
+    assert grid["designs"] == json.loads(json.dumps({name: vars(panel) for name, panel in PANELS.items()}))
+    for panel, row in grid["coverage"].items():
+        assert all(found["intervals"] == 1 and found["holds its estimate"] for found in row.values()), panel
+        assert row["winning_rate"]["coverage"] >= 0.936, (
+            panel
+        )  # of a true 95 %, 1,000 studies show at least this
+        assert 0.914 <= row["advantage_probability"]["coverage"] <= 0.981, (panel, row)
 
 
 def test_intervals_for_new_raters_cover_in_every_panel():

@@ -56,8 +56,10 @@ _SHOWN = (
     Shown("context", _("Context")),
     Shown("question", _("Original question"), group="original"),
     Shown("follow_up", _("Accompanying question"), group="accompanying"),
-    Shown("answer", _("Answer to the accompanying question"), "answer", group="accompanying"),
 )
+_ANSWER = Shown("answer", _("Answer to the accompanying question"), "answer", group="accompanying")
+#: The only kind whose answer is shown and checked: a rephrase has the original's, a counterfactual the opposite one (Figure 10).
+ANSWERED = "similar_reasoning"
 _ANSWERABLE = Field(
     "answerable",
     _("Can the accompanying question be answered from the context?"),
@@ -79,8 +81,9 @@ def _step(kind: str) -> DeclaredStage:
     label, yes, no = RELATIONS[kind]
     options = (Option("yes", _("Yes"), yes), Option("no", _("No"), no))
     relation = Field("relation", label, options=options, about=("question", "follow_up"))
-    fields = (relation, _ANSWERABLE, _ANSWER_RIGHT)
-    return DeclaredStage(kind, _("Check the accompanying question"), _SHOWN, fields, variant=kind)
+    shown = (*_SHOWN, _ANSWER) if kind == ANSWERED else _SHOWN
+    fields = (relation, _ANSWERABLE, _ANSWER_RIGHT) if kind == ANSWERED else (relation, _ANSWERABLE)
+    return DeclaredStage(kind, _("Check the accompanying question"), shown, fields, variant=kind)
 
 
 def _answer(row: Row) -> str:
@@ -98,7 +101,10 @@ def _answer(row: Row) -> str:
 
 
 class QuestionValidation(HitType):
-    """Each kind of question (rephrase, counterfactual, similar reasoning) has its own instructions."""
+    """Each kind of question (rephrase, counterfactual, similar reasoning) has its own instructions.
+
+    Whether the answer is right is asked of similar reasoning alone: that of the other two follows from the original's.
+    """
 
     name = "question_validation"
     title = "Validation of generalization questions"
@@ -194,18 +200,22 @@ class QuestionValidation(HitType):
         }
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
-        """``ANSWER: 1=YES; 2=YES; 3=NO`` as a response; the third is NONE if the second is NO."""
-        answers = read_answers(text, ["1", "2", "3"], REPLIES, language=self.language)
+        """``ANSWER: 1=YES; 2=YES; 3=NO`` as a response; the third, of similar reasoning alone, is NONE if the second is NO."""
+        asked = ["1", "2", "3"] if payload["kind"] == ANSWERED else ["1", "2"]
+        answers = read_answers(text, asked, REPLIES, language=self.language)
         if "none" in (answers["1"], answers["2"]):
             raise Unparsable("1 and 2 need YES or NO")
-        if (answers["2"] == "no") != (answers["3"] == "none"):
-            raise Unparsable(f"2={answers['2']} does not go with 3={answers['3']}", kind="ambiguous")
         response = {"relation": answers["1"], "answerable": answers["2"]}
-        return response if answers["3"] == "none" else response | {"answer_right": answers["3"]}
+        third = answers.get("3", "none")
+        if "3" in answers and (answers["2"] == "no") != (third == "none"):
+            raise Unparsable(f"2={answers['2']} does not go with 3={third}", kind="ambiguous")
+        return response if third == "none" else response | {"answer_right": third}
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
     ) -> str:
         """The last line of a reply that means this response."""
-        third = response.get("answer_right", "none")
-        return write_answers({"1": response["relation"], "2": response["answerable"], "3": third})
+        answers = {"1": response["relation"], "2": response["answerable"]}
+        if payload["kind"] == ANSWERED:
+            answers["3"] = response.get("answer_right", "none")
+        return write_answers(answers)

@@ -35,6 +35,15 @@ class Allocation(models.Model):
         ),
         "Raters per item", SettingGroup.ITEMS, snapshot=True, change=Change.ONLY_GROWS, released=True,
     )  # fmt: skip
+    shared_items = setting(
+        models.PositiveIntegerField(
+            null=True, blank=True, validators=[InRange(1, 1_000_000)],
+            help_text="This many items get all the raters, and each other item gets one: so that agreement is known and the rest is"
+            " divided. They are drawn by whole explanations, evenly over systems and conditions, and given out first. Leave empty to give all items alike.",
+        ),
+        "Items for all raters", SettingGroup.ITEMS,
+        snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True,
+    )  # fmt: skip
     answer_only_raters = setting(
         models.PositiveSmallIntegerField(
             default=0, validators=[InRange(0, 100)],
@@ -125,6 +134,19 @@ class Allocation(models.Model):
         """The number of raters of each item, by arm: the empty one has the explanation, the others are the study's control arms."""
         control = {ANSWER_ONLY: self.answer_only_raters, NOTHING: self.nothing_raters}
         return {"": self.redundancy, **{arm: raters for arm, raters in control.items() if raters}}
+
+    @property
+    def raters_words(self) -> str:
+        """The number of raters of each item, in words.
+
+        >>> from annotator.models import Study
+        >>> Study(redundancy=3).raters_words, Study(redundancy=3, shared_items=12).raters_words
+        ('3', '3 for 12 items, 1 for each other item')
+        """
+        if self.shared_items is None:
+            return str(self.redundancy)
+        items = "item" if self.shared_items == 1 else "items"
+        return f"{self.redundancy} for {self.shared_items:,} {items}, 1 for each other item"
 
     @property
     def control_arms(self) -> tuple[str, ...]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from django.core.exceptions import ValidationError
 
 from annotator.core.canonical import text_digest
-from annotator.hit_types.base import JSON, ChatMessage
-from annotator.models import Explanation, Instance
-from evaluation.models import Call, Report, Run
+from annotator.hit_types.base import JSON, ChatMessage, prompt_part
+from annotator.models import Dataset, Explanation, Instance
+from evaluation.models import Call, Endpoint, Report, Run
 from evaluation.pipelines.contract import CurrentStep, PlannedStep, StepInRecipe, StepPlan
+from evaluation.pipelines.drawn_demonstrations import (
+    demonstrations_draw,
+    demonstrations_fault,
+    with_demonstrations,
+)
 from evaluation.pipelines.material import (
     GENERATION,
     METHODS,
     OUTPUT_LABEL,
     MaterialStep,
+    asked_twice,
     form_of,
     instances,
     other_answer,
@@ -35,6 +42,7 @@ from evaluation.pipelines.option_checks import (
 from evaluation.prompts import shown
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer, reasons
 from evaluation.prompts.rewards import conditioned
+from evaluation.runs.create import RunPlan
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
@@ -42,11 +50,12 @@ from evaluation.runs.structured import Form
 class Explain(MaterialStep):
     """An explanation of each instance by one system.
 
-    ``method``: *cot* reasons and then answers; *post_hoc* answers and then gives reasons, in two calls (in one
-    for generation); *answer_reason* does both in one reply, answer first; *forced* asks the post-hoc prompt for reasons
+    ``method``: *cot* reasons and then answers; *post_hoc* answers and then gives reasons, in one reply or, with ``calls`` 2, in
+    two (generation: always in one); *answer_reason* does so with the prompt of Joshi et al.; *forced* asks for reasons
     for the answer that ``base``, a post-hoc system, did not give, by default only where ``base`` was right; *gold* asks
     nothing and takes the dataset's own rationales. ``part`` uses only the train, validation or test part of the dataset,
-    ``samples`` asks several times, ``reward`` conditions on a reward token.
+    ``samples`` asks several times, ``reward`` conditions on a reward token. ``demonstrations`` draws this many for each question, from the
+    training part's gold rationales, instead of those of the prompt.
     """
 
     name = "explain"
@@ -64,6 +73,8 @@ class Explain(MaterialStep):
         "temperature": number_between(0, 2),
         "top_p": number_between(0, 1),
         "reward": whole_number(0, 100),
+        "calls": whole_number(1, 2),
+        "demonstrations": whole_number(1, 32),
     }
     at_zero = True
     max_tokens = 700
@@ -74,6 +85,15 @@ class Explain(MaterialStep):
         method = step.options.get("method", "cot")
         if step.task in GENERATION and method in ("forced", "answer_reason"):
             raise OptionError(f"method: {method} needs a task with answers to choose from")
+        if "calls" in step.options and (method != "post_hoc" or step.task in GENERATION):
+            raise OptionError("calls: only post_hoc with answers to choose from can be asked in two calls")
+        drawn = "demonstrations" in step.options
+        if drawn and (
+            method in ("forced", GOLD) or step.task in GENERATION or step.options.get("calls") == 2
+        ):
+            raise OptionError("demonstrations: only answers with reasons in one reply can be demonstrated")
+        if drawn and "reward" in step.options:
+            raise OptionError("demonstrations: a model tuned on rewards is asked without any")
         if method == "forced" and not step.options.get("base"):
             raise OptionError(
                 "base: forced explanations need the post-hoc system whose answers they contradict"
@@ -89,8 +109,7 @@ class Explain(MaterialStep):
         made = step.material.instances * int(step.options.get("samples", 1))
         name = str(step.options.get("system", step.options.get("method")))
         step.material.explanations[name] = step.material.explanations.get(name, 0) + made
-        two = step.options.get("method") == "post_hoc" and step.task not in GENERATION
-        return made * (2 if two else 1)
+        return made * int(step.options.get("calls", 1))
 
     def advance(self, step: CurrentStep) -> JSON | None:
         if _is_gold(step.options):
@@ -109,9 +128,27 @@ class Explain(MaterialStep):
         given = {name: options.get(name) for name in ("temperature", "top_p")}
         return options.get("samples", 1), {name: value for name, value in given.items() if value is not None}
 
+    def run_draft(self, *, owner: Dataset | None, endpoint: Endpoint, plan: RunPlan, options: JSON) -> Run:
+        count = options.get("demonstrations")
+        if owner is not None and isinstance(count, int) and (fault := demonstrations_fault(owner, count)):
+            raise ValidationError({"options": f"demonstrations: {fault}"})
+        return super().run_draft(owner=owner, endpoint=endpoint, plan=plan, options=options)
+
+    def load(self, run: Run, calls: Sequence[ClaimedCall]) -> Mapping[int, Any]:
+        found = super().load(run, calls)
+        count = run.options.get("demonstrations")
+        if count is not None and run.dataset is not None:
+            drawn = demonstrations_draw(run.dataset, found.values(), int(count))
+            for instance in found.values():
+                instance.demonstrations = drawn[instance.pk]
+        return found
+
     def messages(self, run: Run, call: ClaimedCall) -> list[ChatMessage]:
         """The chat; with the choice ``reward``, the chat for a model tuned on rewards, without demonstrations."""
         chat = super().messages(run, call)
+        if drawn := getattr(call.thing, "demonstrations", None):
+            prompt, form = prompt_part(run.prompt, self.part(run, call)), self.form(run, call)
+            chat = with_demonstrations(prompt, chat, drawn, form=form, task=task_of(run))
         quantile = run.options.get("reward")
         return chat if quantile is None else conditioned(chat, int(quantile))
 
@@ -139,7 +176,7 @@ class Explain(MaterialStep):
         method = _method(run)
         if method == "forced":
             return "because"
-        if method != "post_hoc" or task_of(run) in GENERATION:
+        if method != "post_hoc" or not asked_twice(run):
             return method
         return "because" if call.stage else "answer"
 
@@ -158,7 +195,7 @@ class Explain(MaterialStep):
             return {"output": marked_answer(text, task)}
         if part == "because":
             return {"explanation": reasons(text), "output": call.context["output"]}
-        if part == "answer_reason":
+        if part in ("answer_reason", "post_hoc"):
             pieces = labelled(text, ["Answer", "Reason"])
             return {"explanation": pieces["Reason"], "output": answer_of(pieces["Answer"], task)}
         explanation, output = reasoning_then_answer(text, task)

@@ -1,4 +1,4 @@
-"""A model is fine-tuned on the rewarded rationales so far (Joshi et al. 2023, section 5)."""
+"""A model is fine-tuned on the rewarded rationales so far (Joshi et al. 2023, section 4)."""
 
 from __future__ import annotations
 

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from annotator.hit_types.base import JSON
 from annotator.hit_types.reading import REFUSAL
-from annotator.models import FollowUp
-from evaluation.models import Call, Run
+from annotator.models import Dataset, FollowUp
+from evaluation.models import Call, Endpoint, Run
 from evaluation.pipelines.contract import PlannedStep
 from evaluation.pipelines.material import (
     GENERATION,
     METHODS,
     OUTPUT_LABEL,
     MaterialStep,
+    asked_twice,
+    calls_of_system,
     follow_ups_of,
     form_of,
     jobs_about,
@@ -21,8 +23,9 @@ from evaluation.pipelines.material import (
     systems_of,
     task_of,
 )
-from evaluation.pipelines.option_checks import any_text, one_of
+from evaluation.pipelines.option_checks import any_text, one_of, whole_number
 from evaluation.prompts.replies import answer_of, labelled, marked_answer, reasoning_then_answer
+from evaluation.runs.create import RunPlan
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form
 
@@ -30,18 +33,29 @@ from evaluation.runs.structured import Form
 class Outputs(MaterialStep):
     """The output of a system on each follow-up of its explanations, with the same prompt that it explained with.
 
-    ``system`` names the system; ``method`` is how it explained. Asked at temperature 0 (Chen et al.'s code), since noise in
+    ``system`` names the system; ``method`` is how it explained, and ``calls`` in how many calls if it was post-hoc: by default in as many
+    as the system's explanations. Asked at temperature 0 (Chen et al.'s code), since noise in
     the outputs would count against an explanation's precision.
     """
 
     name = "outputs"
     title = "Outputs on follow-ups"
-    options = MaterialStep.options | {"system": any_text, "method": one_of(*METHODS)}
+    options = MaterialStep.options | {
+        "system": any_text,
+        "method": one_of(*METHODS),
+        "calls": whole_number(1, 2),
+    }
     required = ("system",)
     max_tokens = 700
     prompts_of = "explain"
     at_zero = True
     subject = (FollowUp,)
+
+    def run_draft(self, *, owner: Dataset | None, endpoint: Endpoint, plan: RunPlan, options: JSON) -> Run:
+        post_hoc = options.get("method") in ("post_hoc", "forced") and options.get("task") not in GENERATION
+        if owner is not None and post_hoc and "calls" not in options:
+            options = options | {"calls": calls_of_system(owner, str(options.get("system", "")))}
+        return super().run_draft(owner=owner, endpoint=endpoint, plan=plan, options=options)
 
     def most_calls(self, step: PlannedStep) -> int:
         return step.material.follow_ups.get(str(step.options.get("system")), 0)
@@ -51,7 +65,9 @@ class Outputs(MaterialStep):
 
     def part(self, run: Run, call: ClaimedCall) -> str:
         method = str(run.options.get("method", "cot"))
-        return "answer" if method in ("post_hoc", "forced") and task_of(run) not in GENERATION else method
+        if method not in ("post_hoc", "forced") or task_of(run) in GENERATION:
+            return method
+        return "answer" if asked_twice(run) else "post_hoc"
 
     def form(self, run: Run, call: ClaimedCall) -> Form:
         return form_of(task_of(run), self.part(run, call))
@@ -65,7 +81,7 @@ class Outputs(MaterialStep):
             return {"output": labelled(text, ["Explanation", OUTPUT_LABEL[task]])[OUTPUT_LABEL[task]]}
         if part == "answer":
             return {"output": marked_answer(text, task)}
-        if part == "answer_reason":
+        if part in ("answer_reason", "post_hoc"):
             return {"output": answer_of(labelled(text, ["Answer", "Reason"])["Answer"], task)}
         return {"output": reasoning_then_answer(text, task)[1]}
 

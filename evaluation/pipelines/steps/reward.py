@@ -1,4 +1,4 @@
-"""The GEN-U of each rationale, as a reward for training (Joshi et al. 2023, section 5)."""
+"""The GEN-U of each rationale, as a reward for training (Joshi et al. 2023, section 4)."""
 
 from __future__ import annotations
 

@@ -39,7 +39,11 @@ class ValidateQuestions(PipelineStep):
         if problem := self.options["by"](by):
             raise ValidationError(f"by: {problem}")
         verdicts = question_verdicts(study=study, by=by)  # type: ignore[arg-type]
-        wanted = study.redundancy if by == "people" and study.state != Study.State.CLOSED else 1
+        wanted = (
+            study.redundancy
+            if study.shared_items is None and by == "people" and study.state != Study.State.CLOSED
+            else 1
+        )
         short = sum(verdict.raters < wanted for verdict in verdicts)
         if short and study.state != Study.State.CLOSED:
             who = f"{wanted} people" if by == "people" else "a simulator"

@@ -44,6 +44,9 @@ FURTHER = {
     "icc_1_k": "Intraclass correlation ICC(1,k)",
     "icc_2_k": "Intraclass correlation ICC(2,k)",
     "icc_3_k": "Intraclass correlation ICC(3,k)",
+    "icc_1_1_mixed": "Intraclass correlation ICC(1,1), mixed model",
+    "icc_2_1_mixed": "Intraclass correlation ICC(2,1), mixed model",
+    "icc_3_1_mixed": "Intraclass correlation ICC(3,1), mixed model",
 }
 
 

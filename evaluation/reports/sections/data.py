@@ -57,12 +57,15 @@ def _redundancy(ctx: Context) -> str:
     if not per_item.size or not per_item.any():
         return f"No item was judged by {'people' if ctx.only_simulators else ctx.people}."
     low, high, k = int(per_item.min()), int(per_item.max()), ctx.study.redundancy
+    divided = ctx.study.shared_items is not None
     short = int((per_item < k).sum())
     each = f"{low}" if low == high else f"{low} to {high}"
     who = ctx.people
     if low == high == 1:
         who = {"people": "person", "imported raters": "imported rater"}.get(who, who.removesuffix("s"))
-    text = f"Each item was judged by {each} {who}; the study asks for {k}."
+    text = f"Each item was judged by {each} {who}; the study asks for {ctx.study.raters_words}."
+    if divided:  # which items those are is in the places, and imported judgments have none
+        return text
     return f"{text} {count(short, 'item has', 'items have')} fewer." if short else text
 
 

@@ -134,7 +134,7 @@ def _protocol(ctx: Context, found: HumanSubjects) -> Table:
         "Consent": consent,
         "Qualification exam": exam,
         "Practice": "required" if study.practice_required else "not required",
-        "Raters per item": str(study.redundancy),
+        "Raters per item": study.raters_words,
         "Joined, finished, left": f"{conduct.joined:,}, {conduct.finished:,}, {conduct.left:,}",
     }
     return Table(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 from evaluation.ratings.validation import CRITERIA, MajorityVerdict, Validators, verdicts_of
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.words import count
 
+#: Why a kind has no count of correctly answered questions.
+NOT_ASKED_OF = "the answer follows from the original question’s, so nobody was asked about it"
 TITLES = {"relation": "Of their kind", "answerable": "Answerable", "answer_right": "Correctly answered"}
 
 
 @section(order=45, title="P3: questions that pass validation", measure="question_validity")
 def p3_questions(ctx: Context) -> Section | None:
-    """Counts by kind of question: written, accepted on each criterion, accepted on all three."""
+    """Counts by kind of question: written, accepted on each criterion, accepted on all."""
     judgments = ctx.data.judgments
     blocks = []
     kinds: list[tuple[Validators, bool]] = [
@@ -33,10 +37,18 @@ def p3_questions(ctx: Context) -> Section | None:
         title="Questions that pass validation",
         blocks=blocks,
         notes=[
-            "A question passes a criterion if more than half of its validators say yes. Questions that pass all three go "
-            "on to the study and to GEN-U. The paper had three validators and gives no number of questions dropped."
+            "A question passes a criterion if more than half of its validators say yes. Questions that pass all criteria go "
+            "on to the study and to GEN-U. Whether the answer is right is asked of similar reasoning alone: a rephrase has the original’s "
+            "answer, a counterfactual the opposite one. The paper had three validators and gives no number of questions dropped."
         ],
     )
+
+
+def _passed(verdicts: list[MajorityVerdict], name: str) -> Cell:
+    asked = [v for v in verdicts if v.answer_asked or name != "answer_right"]
+    if not asked:
+        return Cell.number(math.nan, reason=NOT_ASKED_OF, shape="count")
+    return Cell.count(sum(getattr(v, name) for v in asked))
 
 
 def _table(by: str, verdicts: list[MajorityVerdict], who: str) -> Table:
@@ -58,7 +70,7 @@ def _table(by: str, verdicts: list[MajorityVerdict], who: str) -> Table:
                 [title],
                 [
                     Cell.count(len(found)),
-                    *(Cell.count(sum(getattr(v, name) for v in found)) for name in CRITERIA),
+                    *(_passed(found, name) for name in CRITERIA),
                     Cell.count(sum(v.accepted for v in found)),
                     Cell.count(sum(not v.raters for v in found)),
                 ],

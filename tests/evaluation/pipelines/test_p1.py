@@ -70,7 +70,11 @@ def test_two_models_two_methods_and_forced_explanations_reach_study_and_tables(
         forced = own.filter(system__method="forced")
         assert {e.instance_id for e in forced} == set(right)
         assert all(e.output != right[e.instance_id] for e in forced)
-    for step, part in (("explain-forced", "because"), ("outputs-forced", "answer")):
+    for step, part in (
+        ("explain-forced", "because"),
+        ("outputs-forced", "post_hoc"),
+        ("explain-post-hoc", "post_hoc"),
+    ):
         run = pipeline.runs.get(options__step=step)
         instructions = prompt_part(prompt, part).partition("## user")[0].removeprefix("## system").strip()
         assert {call.request["messages"][0]["content"] for call in run.calls.all()} == {instructions}

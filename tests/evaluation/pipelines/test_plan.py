@@ -30,8 +30,8 @@ def test_a_dry_run_shows_calls_and_cost_and_writes_nothing(
         "pipeline", "p1-yes-no", dataset=material("yes_no", tmp_path), endpoint="scripted", dry_run=True
     )
     told = capsys.readouterr().out
-    # two questions: post-hoc asks twice of each; two systems and the forced one, ten follow-ups of each
-    assert "explain-post-hoc: 4 calls" in told
+    # two questions, of which post-hoc asks once each; two systems and the forced one, ten follow-ups of each
+    assert "explain-post-hoc: 2 calls" in told
     assert "counterfactuals-first: 60 calls" in told
     assert "counterfactuals-second: left out: no second model" in told
     assert "study: at most 100 items" in told

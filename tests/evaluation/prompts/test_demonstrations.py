@@ -55,10 +55,15 @@ def example(text: str) -> Any:
 PROMPTS: dict[tuple[str, str, str], tuple[int, Read]] = {
     # Chen et al. 2024, Appendix B
     ("explain", "yes_no", "cot"): (6, lambda t: reasoning_then_answer(t, "yes_no")[1]),
+    ("explain", "yes_no", "post_hoc"): (6, yes_no),
     ("explain", "yes_no", "answer"): (6, lambda t: marked_answer(t, "yes_no")),
     ("explain", "yes_no", "because"): (6, reasons),
     ("counterfactuals", "yes_no", "explained"): (7, lambda t: guessed_question(t)[1]),
     ("explain", "preference", "cot"): (3, lambda t: reasoning_then_answer(t, "preference")[1]),
+    ("explain", "preference", "post_hoc"): (
+        3,
+        lambda t: answer_of(form("Answer", "Reason")(t)["Answer"], "preference"),
+    ),
     ("explain", "preference", "answer"): (3, lambda t: marked_answer(t, "preference")),
     ("explain", "preference", "because"): (3, reasons),
     ("counterfactuals", "preference", "explained"): (3, example),
@@ -159,6 +164,8 @@ def test_the_same_explanation_is_shown_reasoned_first_and_post_hoc() -> None:
         first = [reasoning_then_answer(reply, task) for _, reply in demonstrations("explain", task, "cot")]
         later = [reply for _, reply in demonstrations("explain", task, "because")]
         assert [explanation for explanation, _ in first] == later
+        once = [form("Answer", "Reason")(reply) for _, reply in demonstrations("explain", task, "post_hoc")]
+        assert [(pieces["Reason"], answer_of(pieces["Answer"], task)) for pieces in once] == first
         answers = [marked_answer(reply, task) for _, reply in demonstrations("explain", task, "answer")]
         assert [answer for _, answer in first] == answers
 

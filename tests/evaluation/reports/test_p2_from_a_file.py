@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from django.db.models import Count
 
 from annotator.models import Judgment, Study
 from annotator.services.imports.material_import import material_import
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.django_db
 METHODS = {"cot": 2, "post_hoc": 3}
 
 
-def launched() -> Study:
+def launched(**settings: Any) -> Study:
     """Two articles with an explanation by each method and three counterfactuals of each, as in the paper's Appendix A."""
     rows = []
     for article in ("flood", "bridge"):
@@ -39,7 +41,7 @@ def launched() -> Study:
                 )  # fmt: skip
     study = study_create_from_template(
         by=make_user("boss", staff=True), template="atomic_units", slug="p2", title="P2",
-        exam_required=False, practice_required=False, consent_text="", min_seconds=0,
+        exam_required=False, practice_required=False, consent_text="", min_seconds=0, **settings,
     )  # fmt: skip
     material_import(
         study=study, file=io.BytesIO("\n".join(map(json.dumps, rows)).encode()), name="articles.jsonl"
@@ -110,3 +112,43 @@ def test_three_people_judge_every_item_and_fill_the_papers_tables() -> None:
     growth = cells_of(content, "p2-table-6")
     filled = {label: cell["kind"] for (row, label), cell in growth.items() if row == "P2 All follow-ups"}
     assert list(filled.values()) == ["number", "text", "text"], "no explanation has more than three"
+
+
+def test_three_people_share_some_items_and_divide_the_rest() -> None:
+    """Appendix A: each annotator has the same samples, and others of their own. All tables come from that one study."""
+    study = launched(shared_items=6, max_items_per_rater=8)
+    for seed in range(3):
+        bot = Bot(study)
+        bot.rng.seed(seed)
+        bot.whole_way(most=8)
+    raters = Judgment.objects.values("item__key", "item__explanation__system__method").annotate(
+        n=Count("rater")
+    )
+    shared = {row["item__key"] for row in raters if row["n"] == 3}
+    assert sorted(row["n"] for row in raters) == [1] * 6 + [3] * 6
+    by_method = [row["item__explanation__system__method"] for row in raters if row["n"] == 3]
+    assert sorted(by_method) == ["cot"] * 3 + ["post_hoc"] * 3, "evenly over the methods"
+    assert len({key.rpartition("-")[0] for key in shared}) == 2, (
+        "whole explanations with all their counterfactuals"
+    )
+
+    content, rows = computed(study, replicates=100).content, units_judged()
+    pairs = cells_of(content, "p2-table-2-means")
+    (mean,) = [cell for (row, label), cell in pairs.items() if label.endswith("Unweighted")]
+    wide = rows[rows["item"].isin(shared)].pivot(
+        index=["item", "side", "unit"], columns="rater", values="label"
+    )
+    assert mean["n"] == 3
+    kappas = []
+    for one, other in combinations(wide, 2):
+        table = pd.crosstab(wide[one], wide[other], normalize=True).reindex(
+            index=["yes", "no"], columns=["yes", "no"], fill_value=0
+        )
+        by_chance = table.sum(axis=1) @ table.sum(axis=0)
+        kappas.append((np.trace(table) - by_chance) / (1 - by_chance))
+    assert mean["value"] == pytest.approx(np.mean(kappas), abs=1e-12)
+    cells = cells_of(content, "p2-table-1")
+    for title in ("Chain of thought", "Post-hoc"):
+        assert cells[f"P2 {title}", "Simulatable"]["n"] == 6, "divided items count too"
+    said = next(section for section in content["sections"] if section["id"] == "data")["prose"]
+    assert any("the study asks for 3 for 6 items, 1 for each other item." in text for text in said)

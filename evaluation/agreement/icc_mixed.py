@@ -1,0 +1,205 @@
+"""Intraclass correlation where raters are unbalanced: a mixed model with crossed random effects of units and raters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from evaluation.agreement.counts import cluster_codes, varied_clusters
+from evaluation.agreement.icc import NOT_INDEPENDENT, WHOSE, not_normal
+from evaluation.agreement.new_raters import THESE_RATERS
+from evaluation.agreement.variance_ratios import Deviance, fitted, posterior
+from evaluation.core.estimate import NOT_ASKED, Estimate, undefined
+from evaluation.core.interval import LEAST_VARIED, LEVEL, SHARE, t_interval, too_alike, too_few
+from evaluation.core.ratings_table import Floats, Ratings
+
+#: The forms that a mixed model has; ICC(1,1) alone where raters have no names.
+MIXED_FORMS = ("ICC(2,1)", "ICC(3,1)")
+UNNAMED_FORMS = ("ICC(1,1)",)
+#: With more raters than this, tables of raters by raters take too long.
+MOST_RATERS = 100
+#: The jackknife leaves out this many groups of clusters at most.
+MOST_GROUPS = 20
+#: Why a correlation of 0 has no interval from the jackknife.
+AT_ZERO = "none: the estimate is 0, the least that a mixed model has, and the jackknife does not vary there"
+ALL_AGREE = "none: all raters agree on every unit"
+EXACT = "each rating is a unit's number plus a rater's, without any rest"
+#: A share of the variance below this is rounding.
+_NO_REST = 1e-7
+_UPPER = (1 + LEVEL) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class MixedCorrelation:
+    """``forms`` maps each form to its estimate with the interval from the model, ``jackknife`` to that with the jackknife's.
+
+    ``sds`` are the standard deviations of units, of raters (0 without names) and of the rest, ``deviance`` is -2 times the log
+    of the restricted likelihood. Both are None where nothing could be fitted.
+    """
+
+    forms: dict[str, Estimate]
+    jackknife: dict[str, Estimate]
+    sds: tuple[float, float, float] | None = None
+    deviance: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "sds": None
+            if self.sds is None
+            else dict(zip(("units", "raters", "rest"), self.sds, strict=True)),
+            "deviance": self.deviance,
+            "forms": {name: found.to_dict() for name, found in self.forms.items()},
+            "jackknife": {name: found.to_dict() for name, found in self.jackknife.items()},
+        }
+
+
+def mixed_correlation(ratings: Ratings, *, named: bool = True, intervals: bool = True) -> MixedCorrelation:
+    """Share of the variance of numbers that lies between units, whoever rated which of them.
+
+    Restricted maximum likelihood of the model ``number = mean + unit + rater + rest``, three normal parts with variances u, r
+    and e, over all ratings::
+
+        ICC(2,1) = u / (u + r + e)   raters drawn at random, absolute agreement
+        ICC(3,1) = u / (u + e)       consistency
+        ICC(1,1) = u / (u + e)       with ``named`` False: raters have no names, and the model has no part r
+
+    Where all raters rated all units these are the values of :func:`evaluation.agreement.icc.intraclass_correlation`, unless one of
+    its parts is negative; here none is, so that the least value is 0. Numbers are ``Ratings.numbers``. The model's interval is
+    for new raters too (that of ICC(3,1) for these) and takes numbers as normal and units as independent: the 2.5th and the 97.5th percentile of the
+    posterior under the prior 1 / (e (e + m u) (e + q r)), with the mean numbers m of ratings of a unit and q of a rater, which for
+    balanced raters is the generalized interval with no part below 0. There is none where most
+    ratings are one number or units share clusters. The jackknife's leaves out groups of clusters and is for these raters. Undefined with
+    fewer than two units or raters, where no unit has two ratings, where no number varies, where nothing
+    is left beside units and raters, and with more than 100 raters; 1 without an interval where all agree on every unit.
+    Bates, Mächler, Bolker and Walker (2015), equation 39; Box and Tiao (1973), section 6.2; ``psych::ICC`` with ``lmer``.
+
+    >>> given = {"1": "96", "2": "62", "3": "84", "4": "73", "5": "31"}
+    >>> rows = [(rater, unit, label) for unit, labels in given.items() for rater, label in zip("ab", labels)]
+    >>> found = mixed_correlation(Ratings.from_rows(rows[:-1], level="interval"))  # b did not rate unit 5
+    >>> round(found.forms["ICC(3,1)"].value, 2), round(found.forms["ICC(2,1)"].value, 2)
+    (0.98, 0.44)
+    """
+    forms = MIXED_FORMS if named else UNNAMED_FORMS
+    rated = ratings.grouped.sizes
+    n = int((rated > 0).sum())
+    raters = np.unique(ratings.rater)
+    if why := _undefined(ratings, n, raters.size, named=named):
+        nothing = dict.fromkeys(forms, undefined(why, n=n))
+        return MixedCorrelation(nothing, nothing)
+    codes, clusters = cluster_codes(ratings)
+    groups = min(clusters, MOST_GROUPS)
+    # The parts of the likelihood add up over units, so that what is left without a group is a difference.
+    parts = [
+        Deviance.of(ratings, np.flatnonzero((codes >= 0) & (codes % groups == group)), named=named)
+        for group in range(groups)
+    ]
+    whole = sum(parts[1:], parts[0])
+    if _all_agree(ratings):
+        perfect = dict.fromkeys(forms, Estimate(1.0, n=n, interval=ALL_AGREE))
+        return MixedCorrelation(perfect, perfect)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = fitted(whole)
+    if not found.rest > _NO_REST * float(np.var(ratings.numbers[ratings.value])):
+        nothing = dict.fromkeys(forms, undefined(EXACT, n=n))
+        return MixedCorrelation(nothing, nothing)
+    values = _values(found.ratios)
+    size = f"{n} units, {len(ratings)} ratings by {raters.size} raters"
+    points = {name: Estimate(float(values[name]), n=n) for name in forms}
+    if not intervals:
+        bare = {name: replace(one, interval=NOT_ASKED) for name, one in points.items()}
+        return MixedCorrelation(bare, bare, found.standard_deviations, found.deviance)
+    several = ratings.clusters is not None and clusters < n
+    why = NOT_INDEPENDENT if several else not_normal(ratings.numbers[ratings.value])
+    modelled = {name: replace(one, interval=why) for name, one in points.items()} if why else {}
+    if not why:
+        drawn = posterior(whole, found)
+        for name, one in points.items():
+            low, high = drawn.quantiles(partial(_value, name), (1 - _UPPER, _UPPER))
+            how = f"95 % interval of the mixed model, {size}, {WHOSE[name[:6]]}"
+            modelled[name] = replace(one, low=min(low, one.value), high=max(high, one.value), interval=how)
+    varied, label = varied_clusters(ratings, codes)
+    word = "units" if ratings.clusters is None else "instances"
+    alike = too_few(clusters, word) or too_alike(varied, clusters, repr(label), word, LEAST_VARIED)
+    without = [fitted(whole - part, near=found).ratios for part in parts] if not alike else []
+    jackknife = {
+        name: _jackknifed(one, np.array([_values(ratios)[name] for ratios in without]), clusters, word, alike)
+        for name, one in points.items()
+    }
+    return MixedCorrelation(modelled, jackknife, found.standard_deviations, found.deviance)
+
+
+def is_unbalanced(ratings: Ratings) -> bool:
+    """Whether some unit was not rated by every rater.
+
+    >>> is_unbalanced(Ratings.from_rows([("a", "u", "1"), ("b", "u", "2"), ("a", "v", "1")]))
+    True
+    """
+    sizes = ratings.grouped.sizes
+    return bool((sizes[sizes > 0] != np.unique(ratings.rater).size).any())
+
+
+def _undefined(ratings: Ratings, units: int, raters: int, *, named: bool) -> str:
+    if raters < 2:
+        return "there are fewer than two raters"
+    if units < 2:
+        return "fewer than two units were rated"
+    if not (ratings.grouped.sizes > 1).any():
+        return "no unit has two ratings"
+    numbers = ratings.numbers[ratings.value]
+    if not np.ptp(numbers):
+        return "no number varies"
+    if named and raters > MOST_RATERS:
+        return f"there are {raters:,} raters, and a mixed model takes at most {MOST_RATERS}"
+    if not named or _connected(ratings):
+        return ""
+    return "some raters share no unit with the others, not even through a third"
+
+
+def _all_agree(ratings: Ratings) -> bool:
+    numbers, start = ratings.numbers[ratings.grouped.value], ratings.grouped.start
+    first = np.repeat(numbers[np.minimum(start[:-1], numbers.size - 1)], ratings.grouped.sizes)
+    return bool((numbers == first).all())
+
+
+def _connected(ratings: Ratings) -> bool:
+    """Whether every two raters are joined by units that they rated; else their parts can't be told from those of units."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    units, raters = len(ratings.units), len(ratings.raters)
+    size = units + raters
+    edges = coo_array((np.ones(len(ratings)), (ratings.unit, units + ratings.rater)), shape=(size, size))
+    _, part = connected_components(edges, directed=False)
+    return bool(np.unique(part[ratings.unit]).size == 1)
+
+
+def _values(ratios: Sequence[Any]) -> dict[str, Any]:
+    """The forms from the variances of units and of raters, in those of the rest: numbers or arrays."""
+    unit, rater = ratios
+    alone = unit / (1 + unit)
+    return {"ICC(1,1)": alone, "ICC(2,1)": unit / (1 + unit + rater), "ICC(3,1)": alone}
+
+
+def _value(form: str, unit: Any, rater: Any) -> Any:
+    return _values((unit, rater))[form]
+
+
+def _jackknifed(point: Estimate, without: Floats, clusters: int, word: str, why: str) -> Estimate:
+    """With the t interval of the jackknife's standard error, on the logit scale."""
+    if why:
+        return replace(point, interval=why)
+    if point.value < 1e-9:
+        return replace(point, interval=AT_ZERO)
+    groups = without.size
+    error = math.sqrt((groups - 1) / groups * float(((without - without.mean()) ** 2).sum()))
+    if error <= 1e-12:
+        return replace(point, interval=f"none: the {word} do not vary")
+    low, high = t_interval(point.value, error, degrees_of_freedom=groups - 1, bounds=SHARE)
+    how = f"95 % t interval, jackknife standard error, {groups} groups of {clusters} {word}, {THESE_RATERS}"
+    return replace(point, low=low, high=high, interval=how)
