@@ -21,4 +21,4 @@ class AnnotatorConfig(AppConfig):
         install_set_up_codes()
         install_activity()
         install_personal_workspaces()
-        news_source("studies", study_news)
+        news_source("studies", study_news, "messages", "full", "pay", "places")

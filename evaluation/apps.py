@@ -14,5 +14,5 @@ class EvaluationConfig(AppConfig):
         from evaluation.services.erasure import names_forget, releases_holding
 
         work_source("runs", runs_as_work)
-        news_source("agreement and runs", quality_news)
+        news_source("agreement and runs", quality_news, "quality")
         keeper("reports and releases", Keeper(remains=releases_holding, forget=names_forget))

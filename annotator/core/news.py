@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -27,14 +27,17 @@ class News:
 
 #: Called with live and paused studies; returns the news about them.
 Source = Callable[[Sequence[Any]], Iterable[News]]
-_SOURCES: dict[str, Source] = {}
+_SOURCES: dict[str, tuple[Source, frozenset[str]]] = {}
 
 
-def news_source(name: str, source: Source) -> None:
-    """Register an application's news; called when the application starts."""
-    _SOURCES[name] = source
+def news_source(name: str, source: Source, *kinds: str) -> None:
+    """Register an application's news of these kinds; called when the application starts."""
+    _SOURCES[name] = (source, frozenset(kinds))
 
 
-def news_of(studies: Sequence[Any]) -> list[News]:
-    """All news about these studies."""
-    return [news for source in _SOURCES.values() for news in source(studies)] if studies else []
+def news_of(studies: Sequence[Any], kinds: Collection[str]) -> list[News]:
+    """The news of these kinds about these studies. A source of other kinds isn't asked."""
+    if not studies:
+        return []
+    asked = [source for source, made in _SOURCES.values() if made & set(kinds)]
+    return [news for source in asked for news in source(studies) if news.kind in kinds]

@@ -91,7 +91,13 @@ def _collect(wanted: Iterable[NoticeChoices]) -> None:
         for choices in wanted
     }
     every = set().union(*mine.values()) if mine else set()
-    news = news_of(list(with_size(Study.objects.filter(pk__in=every)).select_related("snapshot")))
+    kinds = {
+        kind
+        for choices in wanted
+        for kind in NoticeChoices.KINDS
+        if choices.when(kind) != NoticeChoices.When.OFF
+    }
+    news = news_of(list(with_size(Study.objects.filter(pk__in=every)).select_related("snapshot")), kinds)
     rows = [
         Notice(
             user_id=choices.pk, study_id=one.study, kind=one.kind, key=one.key, text=one.text, path=one.path

@@ -53,7 +53,7 @@ def study_templates() -> list[StudyTemplate]:
 
 #: The questions that studies answer, in the order of the page; those of installed types follow.
 ASKED = (
-    "Can people predict what the model does on other inputs?",
+    "Can people predict what the model does?",
     "Do the explanations help people?",
     "Are the explanations good?",
     "Does the model do what its explanation says?",

@@ -37,7 +37,7 @@ class ForwardSimulation(HitType):
     title = "Forward simulation"
     task_title = _("Predict what the robot answered")
     source = "Hase and Bansal 2020; Doshi-Velez and Kim 2017"
-    asks = "Can people predict what the model does on other inputs?"
+    asks = "Can people predict what the model does?"
     people = "They see an input with an explanation or marked words, and predict the model's answer to that very input."
     #: Labels are yes and no or letters of each item's own options, so none are declared.
     variables = (Variable("prediction", "Predicted answer"),)

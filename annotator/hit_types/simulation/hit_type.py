@@ -40,7 +40,7 @@ class Simulation(TwoStepSimulation):
     title = "Counterfactual simulation, yes/no questions"
     task_title = _("Predict the robot's answer")
     source = "Chen et al. 2024, Figure 3"
-    asks = "Can people predict what the model does on other inputs?"
+    asks = "Can people predict what the model does?"
     people = (
         "They read an answer with its explanation, and predict the model's yes or no to a related question."
     )

@@ -45,7 +45,7 @@ class SimulationChoice(TwoStepSimulation):
     title = "Counterfactual simulation, multiple choice"
     task_title = _("Predict the robot's answer")
     source = "Chen et al. 2024, Figure 3, for questions with options"
-    asks = "Can people predict what the model does on other inputs?"
+    asks = "Can people predict what the model does?"
     people = "They read an answer with its explanation, and predict which option the model chooses next."
     #: Labels are the letters of each item's own options, so none are declared.
     variables = (simulated("Simulated option"),)

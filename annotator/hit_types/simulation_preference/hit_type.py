@@ -59,7 +59,7 @@ class SimulationPreference(SimulationType):
     title = "Counterfactual simulation, preferences"
     task_title = _("Predict the robot's choice")
     source = "Chen et al. 2024, Figure 4"
-    asks = "Can people predict what the model does on other inputs?"
+    asks = "Can people predict what the model does?"
     people = (
         "They read why the model preferred one of two responses, and predict which of two others it prefers."
     )

@@ -118,7 +118,7 @@ def test_a_viewer_sees_what_is_contested_without_forms_to_decide(study: Study) -
 def test_a_new_study_begins_with_what_one_wants_to_know(researcher_client: Client) -> None:
     page = html.document_fromstring(researcher_client.get("/admin/annotator/study/add/").content)
     asked = [one.text_content() for one in page.xpath("//div[@class='templates']//legend")]
-    assert asked[0] == "Can people predict what the model does on other inputs?"
+    assert asked[0] == "Can people predict what the model does?"
     assert asked[-1] == "I have labels already"
     assert len(asked) == len(set(asked)) < 8
     offered = {

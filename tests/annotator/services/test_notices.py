@@ -193,9 +193,21 @@ def test_a_thousand_pieces_of_news_make_one_short_email(monkeypatch: pytest.Monk
     many = [
         News(study.pk, "quality", f"run {n}", f"A run of model {n} has failed", "/") for n in range(1_000)
     ]
-    monkeypatch.setattr(news_module, "_SOURCES", {"many": lambda studies: many})
+    monkeypatch.setattr(news_module, "_SOURCES", {"many": (lambda studies: many, frozenset({"quality"}))})
     assert notices_sweep() == 1
     assert "- and 950 more" in mail.outbox[0].body
+    assert notices_sweep() == 0
+
+
+def test_news_that_nobody_wants_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, study = ada_and_study()
+    chosen(ada, messages="now")
+
+    def refuse(studies: Any) -> list[News]:
+        raise AssertionError("nobody asked for it")
+
+    monkeypatch.setattr(news_module, "_SOURCES", {"quality": (refuse, frozenset({"quality"}))})
+    ask(study)
     assert notices_sweep() == 0
 
 

@@ -192,6 +192,7 @@ def values_for(bot: Bot) -> dict[str, list[Any]]:
     )
     return {
         "slug": [bot.study.slug], "token": [bot.study.join_token], "uidb64": ["MQ"], "which": ["exam", "practice"],
+        "step": ["invitation", "consent", "declined", "passed", "failed", "stopped", "done"],
         "name": ["offline", "away"], "panel": ["prolific"], "pk": tasks[-1:] or [bot.study.pk],
     }  # fmt: skip
 
