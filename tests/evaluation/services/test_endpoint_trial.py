@@ -117,7 +117,7 @@ def test_the_page_of_a_paused_run_proposes_what_its_server_needs(
 ) -> None:
     client.force_login(make_user("boss", staff=True, is_superuser=True))
     endpoint = make_endpoint(scripted, base_url=f"{scripted.root}/no-system/v1")
-    run = make_run(endpoint, make_material(40))
+    run = make_run(endpoint, make_material(12))
     work(run)
     assert run.state == "paused"
     assert "Choose *no system role*" in run.reason
@@ -129,7 +129,7 @@ def test_the_page_of_a_paused_run_proposes_what_its_server_needs(
     run_retry_failed(run=run)
     work(run)  # takes over the settings
     work(run)
-    assert (run.state, states(run)) == ("done", {"done": 40})
+    assert (run.state, states(run)) == ("done", {"done": 12})
 
 
 def test_a_profile_is_chosen_on_the_endpoints_page(client: Client, scripted: ScriptedProcess) -> None:
