@@ -417,7 +417,5 @@ def test_a_divided_item_that_was_replaced_is_still_divided() -> None:
     before = {item: raters for item, _, raters in places_planned(study)}
     assert sorted(before.values()) == [1, 1, 1, 3]
     divided = next(item for item in study.items.all() if before[item.pk] == 1)
-    corrected = item_correct(
-        item=divided, payload=simulation_payload(9), gold=None, reason="a typo", by=None
-    )
+    corrected = item_correct(item=divided, payload=simulation_payload(9), gold=None, reason="a typo", by=None)
     assert corrected.places.count() == 1
