@@ -89,7 +89,7 @@ def intraclass() -> Iterator[Check]:
 
 def mixed() -> Iterator[tuple[float, float]]:
     """ICC(2,1), ICC(3,1) and the relative deviance of mixed models whose raters have one to four of the units each."""
-    from tests.evaluation.agreement.test_icc_mixed import of_statsmodels, unbalanced
+    from tests.evaluation.agreement.unbalanced import of_statsmodels, unbalanced
 
     for seed in range(1, 6):
         rows = unbalanced(seed)
@@ -134,7 +134,7 @@ def soft_labels() -> Check:
 
 def published_laplace() -> Check:
     """lme4's fit of cbpp: coefficients, their standard errors, the herds' standard deviation."""
-    from tests.evaluation.metrics.test_laplace import HERD, INCIDENCE, PERIOD, SIZE
+    from tests.evaluation.metrics.cbpp import HERD, INCIDENCE, PERIOD, SIZE
 
     exog = np.column_stack([np.ones(56), *(np.array(PERIOD) == period for period in (2, 3, 4))])
     found = laplace_fit(INCIDENCE, exog, {"herd": np.array(HERD) - 1}, trials=SIZE)

@@ -30,8 +30,6 @@ DESIGNS = {
     "60 units, 3 of 6 raters, much noise": NumberDesign(60, 1, 6, 3, points=0, noise=2.0),
     "20 instances of 5 units, 3 of 5 raters": NumberDesign(20, 5, 5, 3, points=0),
     "60 units, 3 of 6 new raters": NumberDesign(60, 1, 6, 3, points=0, new_raters=True),
-    "200 units, 2 of 12 new raters": NumberDesign(200, 1, 12, 2, points=0, new_raters=True),
-    "300 units, 2 of 4 new raters": NumberDesign(300, 1, 4, 2, points=0, new_raters=True),
 }
 #: Figure -> its form, and whether its interval is the model's.
 FIGURES = {

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import Level
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
+from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, LEAST_REPLICATES, bootstrap
 from evaluation.agreement.comparison import benjamini_yekutieli
 from evaluation.agreement.counts import cluster_codes, count_units
 from evaluation.agreement.new_raters import for_these_raters
@@ -184,6 +184,8 @@ def _over_clusters(
     drawn = bootstrap(
         rho, np.hstack([share, counts]), _mean_share, rng=rng, replicates=replicates, word=word, bounds=SHARE
     )
+    if replicates < LEAST_REPLICATES:  # no interval was asked for, the advantage probability's or this one
+        return replace(rate, interval=drawn.interval), drawn
     winning = add_winning_interval(rate, difference, counts, epsilon=epsilon, word=word)
     return winning, for_these_raters(drawn)
 

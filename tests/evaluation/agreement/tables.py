@@ -19,6 +19,9 @@ KRIPPENDORFF = [
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
 ]
 
+#: Shrout and Fleiss (1979), Table 2: four judges, six targets.
+SHROUT_FLEISS = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
+
 
 def ratings_of(matrix, *, labels=None, level="nominal", **more) -> Ratings:
     """From raters x units with nan for a missing rating; labels are whole numbers in order."""

@@ -19,10 +19,8 @@ from evaluation.agreement import (
 from evaluation.agreement.icc import NOT_INDEPENDENT, SAME_RATERS, variance_of_one_more
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS
 from tests.evaluation.agreement.simulate_numbers import NUMBER_DESIGNS, coverage_of_numbers
-from tests.evaluation.agreement.tables import KRIPPENDORFF, random_matrices, ratings_of
+from tests.evaluation.agreement.tables import KRIPPENDORFF, SHROUT_FLEISS, random_matrices, ratings_of
 
-#: Shrout and Fleiss (1979), Table 2: four judges, six targets.
-SHROUT_FLEISS = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
 #: Their Table 4, and the intervals that R's psych::ICC gives for it: for ICC(2,1) from .02 to .76, for ICC(2,k) from .07 to .93.
 PUBLISHED = {
     "ICC(1,1)": (0.17, -0.13, 0.72),

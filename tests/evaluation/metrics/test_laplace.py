@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.metrics.laplace import laplace_fit
-
-#: lme4's data set cbpp: herd, incidence, size, period (Lesnoff et al. 2004).
-HERD = [1]*4 + [2]*3 + [3]*4 + [4]*4 + [5]*4 + [6]*4 + [7]*4 + [8] + [9]*4 + [10]*4 + [11]*4 + [12]*4 + [13]*4 + [14]*4 + [15]*4  # fmt: skip
-INCIDENCE = [2, 3, 4, 0, 3, 1, 1, 8, 2, 0, 2, 2, 0, 2, 0, 5, 0, 0, 1, 3, 0, 0, 1, 8, 1, 3, 0, 12, 2, 0, 0, 0, 1, 1, 0, 2, 0, 5, 3, 1, 2, 1, 0, 0, 1, 2, 0, 0, 11, 0, 0, 0, 1, 1, 1, 0]  # fmt: skip
-SIZE = [14, 12, 9, 5, 22, 18, 21, 22, 16, 16, 20, 10, 10, 9, 6, 18, 25, 24, 4, 17, 17, 18, 20, 16, 10, 9, 5, 34, 9, 6, 8, 6, 22, 22, 18, 22, 25, 27, 22, 22, 10, 8, 6, 5, 21, 24, 19, 23, 19, 2, 3, 2, 19, 15, 15, 15]  # fmt: skip
-PERIOD = [1, 2, 3, 4, 1, 2, 3] + [1, 2, 3, 4] * 4 + [1, 2, 3, 4] + [1] + [1, 2, 3, 4] * 7
+from tests.evaluation.metrics.cbpp import HERD, INCIDENCE, PERIOD, SIZE
 
 
 def test_lme4s_fit_of_cbpp() -> None:
