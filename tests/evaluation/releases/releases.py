@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 from evaluation.models import Report
@@ -98,3 +100,14 @@ def rebuilt(
     if private:
         files[SIGNATURE] = signature_of(files[SUMS], private)
     return packed(files)
+
+
+def flips(body: bytes, regions: int, dice: random.Random) -> list[bytes]:
+    """The file with one byte changed in each of this many equal regions."""
+    edges = [len(body) * number // regions for number in range(regions + 1)]
+    found = []
+    for start, end in pairwise(edges):
+        if end > start:
+            at = dice.randrange(start, end)
+            found.append(body[:at] + bytes([body[at] ^ dice.randrange(1, 256)]) + body[at + 1 :])
+    return found

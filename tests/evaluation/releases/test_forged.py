@@ -6,7 +6,6 @@ import io
 import random
 import re
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -19,7 +18,7 @@ from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.releases.reproduction import Reproduction
 from evaluation.releases.signature import private_make, public_of
-from tests.evaluation.releases.releases import PRIVATE, built, files_of, rebuilt
+from tests.evaluation.releases.releases import PRIVATE, built, files_of, flips, rebuilt
 from tests.evaluation.reports.studies import small_study, stored
 from tests.factories import make_rater
 
@@ -126,17 +125,6 @@ def test_what_the_data_cannot_show_is_in_the_signature(release: io.BytesIO) -> N
     assert "signed with another key" in said_of(
         rebuilt(release, retitled, manifest=True, private=private_make())
     )
-
-
-def flips(body: bytes, regions: int, dice: random.Random) -> list[bytes]:
-    """The file with one byte changed in each of this many equal regions."""
-    edges = [len(body) * number // regions for number in range(regions + 1)]
-    found = []
-    for start, end in pairwise(edges):
-        if end > start:
-            at = dice.randrange(start, end)
-            found.append(body[:at] + bytes([body[at] ^ dice.randrange(1, 256)]) + body[at + 1 :])
-    return found
 
 
 def test_every_byte_of_every_file_counts(release: io.BytesIO) -> None:

@@ -200,11 +200,12 @@ def test_a_run_of_which_every_request_is_refused_pauses_however_short_it_is(
         assert run.state == "paused"
         assert "calls failed, most of them" in run.reason
         assert "HTTP 400" in run.reason
-    run_resume(run=run)
-    work(run)
-    if states(run).keys() == {"failed"}:
-        assert run.state == "incomplete", "resumed without a change, it ends"
-    run_retry_failed(run=run)
+    for _ in range(2):  # its last calls may be sent and refused first
+        if run.state == "paused":
+            run_resume(run=run)
+            work(run)
+    assert (run.state, states(run)) == ("incomplete", {"failed": items}), "resumed without a change, it ends"
     Run.objects.filter(pk=run.pk).update(model="scripted")
+    assert run_retry_failed(run=run) == items
     work(run)
-    assert states(run)["done"] > 0
+    assert (run.state, states(run)) == ("done", {"done": items})
