@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0043_notices'),
+        ('annotator', '0041_notices'),
     ]
 
     operations = [
