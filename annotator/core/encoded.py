@@ -45,12 +45,12 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Decoding:
     """A text that was made of another one, and which of its characters come from where."""
 
     text: str
     parts: tuple[_Part, ...] = ()
-    of: Reading | None = None
+    of: Decoding | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The place in the original of some characters of this reading."""
@@ -65,7 +65,7 @@ class Reading:
         return (start, start + 1) if part.same else (part.start, part.end)
 
 
-def readings(text: str, *, shortest: int = SHORTEST_PACKED) -> Iterator[Reading]:
+def readings(text: str, *, shortest: int = SHORTEST_PACKED) -> Iterator[Decoding]:
     """The text, then what it says once its encodings are undone, also if they are nested: first the whole text without the ways of
     writing single characters, then each word of base64 or hexadecimal digits by itself. ``shortest`` is the fewest characters
     of such a word.
@@ -75,10 +75,10 @@ def readings(text: str, *, shortest: int = SHORTEST_PACKED) -> Iterator[Reading]
     >>> [one.text for one in readings("I am b3dsX2Zhbl83Nw==.")]
     ['I am b3dsX2Zhbl83Nw==.', 'owl_fan_77']
     """
-    yield from _readings(Reading(text), shortest, ROUNDS)
+    yield from _readings(Decoding(text), shortest, ROUNDS)
 
 
-def _readings(reading: Reading, shortest: int, rounds: int) -> Iterator[Reading]:
+def _readings(reading: Decoding, shortest: int, rounds: int) -> Iterator[Decoding]:
     yield reading
     if not rounds:
         return
@@ -90,11 +90,11 @@ def _readings(reading: Reading, shortest: int, rounds: int) -> Iterator[Reading]
         unpacked = _unpacked(match[0]) if len(match[0]) >= shortest else None
         if unpacked is not None:
             yield from _readings(
-                Reading(unpacked, (_Part(0, *match.span(), same=False),), reading), shortest, rounds - 1
+                Decoding(unpacked, (_Part(0, *match.span(), same=False),), reading), shortest, rounds - 1
             )
 
 
-def _decoded(reading: Reading) -> Reading | None:
+def _decoded(reading: Decoding) -> Decoding | None:
     """The reading without escaped characters; none if it has none."""
     pieces: list[str] = []
     parts: list[_Part] = []
@@ -111,7 +111,7 @@ def _decoded(reading: Reading) -> Reading | None:
     if not pieces:
         return None
     parts.append(_Part(length, at, len(reading.text), same=True))
-    return Reading("".join([*pieces, reading.text[at:]]), tuple(parts), reading)
+    return Decoding("".join([*pieces, reading.text[at:]]), tuple(parts), reading)
 
 
 def _unescaped(match: re.Match[str]) -> str | None:

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from annotator.hit_types.base import JSON, ChatMessage, prompt_part, render_prompt
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Output, System
+from evaluation.core.step_kinds import kinds_making
 from evaluation.models import Call, Endpoint, Run
 from evaluation.pipelines.contract import PlannedStep, StepInRecipe
 from evaluation.pipelines.model_step import ModelStep
@@ -58,7 +59,8 @@ def asked_twice(run: Run) -> bool:
 def calls_of_system(dataset: Dataset, system: str) -> int:
     """In how many calls a post-hoc system gave its explanations, so that its outputs come from the same prompt; forced ones are those
     of their base."""
-    made = Run.objects.filter(kind="explain", dataset=dataset, options__system=system).order_by("-pk").first()
+    runs = Run.objects.filter(kind__in=kinds_making("explanations"), dataset=dataset, options__system=system)
+    made = runs.order_by("-pk").first()
     if made is None:
         return 1
     if made.options.get("method") == "forced" and (base := made.options.get("base")) != system:

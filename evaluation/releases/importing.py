@@ -57,7 +57,7 @@ def release_import(release: Archive, *, by: User, workspace: str = "") -> list[S
     title = workspace or str(release.manifest.get("title") or "Imported release")
     try:
         with transaction.atomic():
-            made = _Import(release, by, title[:80]).studies()
+            made = _ReleaseImport(release, by, title[:80]).studies()
             for study in made:
                 for action in (AuditAction.ITEMS_IMPORTED, AuditAction.JUDGMENTS_IMPORTED):
                     audit_write(action=action, study=study, by=by, target="a release")
@@ -70,7 +70,7 @@ def release_import(release: Archive, *, by: User, workspace: str = "") -> list[S
         raise ArchiveError("; ".join(error.messages)) from error
 
 
-class _Import:
+class _ReleaseImport:
     """Puts the rows of one release into the database, table by table; a row's references become the ids of the new rows."""
 
     def __init__(self, release: Archive, by: User, title: str) -> None:

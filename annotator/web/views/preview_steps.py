@@ -33,7 +33,7 @@ Context = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Step:
+class PreviewStep:
     """A page of a study in the order in which people meet them: its name in the address, its title and where it is."""
 
     name: str
@@ -41,7 +41,7 @@ class Step:
     url: str
 
 
-def preview_steps(study: Study) -> list[Step]:
+def preview_steps(study: Study) -> list[PreviewStep]:
     """Every page that participants of this study can meet, as previews."""
     has_items = study.items.filter(withdrawn_at__isnull=True).exists()
     steps: list[tuple[str, str, bool]] = [
@@ -57,7 +57,7 @@ def preview_steps(study: Study) -> list[Step]:
         ("stopped", "After stopping", True),
         ("done", "End", True),
     ]
-    return [Step(name, title, _url(study, name)) for name, title, met in steps if met]
+    return [PreviewStep(name, title, _url(study, name)) for name, title, met in steps if met]
 
 
 def _url(study: Study, name: str) -> str:

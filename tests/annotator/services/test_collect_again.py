@@ -22,7 +22,6 @@ from annotator.models import (
     Study,
     User,
 )
-from annotator.selectors.arms import places_planned
 from annotator.selectors.home import home_rows
 from annotator.selectors.progress import study_progress
 from annotator.services.assignment import assignment_next
@@ -386,36 +385,3 @@ def test_the_number_of_queries_is_independent_of_the_judgments(what: str) -> Non
         counts.append(len(queries))
         assert sum(free_places(study).values()) == items
     assert counts[0] == counts[1]
-
-
-def test_where_items_are_divided_each_keeps_its_own_number_of_raters() -> None:
-    """An item that one rater gets isn't given to as many as the shared ones."""
-    study = make_study(items=6, redundancy=3, shared_items=2, launched=True)
-    people = [make_participation(study) for _ in range(3)]
-    work(people[0], most=4)
-    work(people[1])
-    work(people[2])
-    assert not free_places(study)
-    own = Counter(Place.objects.filter(study=study).values_list("item__key", flat=True))
-    assert sorted(own.values()) == [1, 1, 1, 1, 3, 3]
-    exclude(study, people[0])
-    judged = set(Judgment.objects.filter(rater=people[0].rater).values_list("item__key", flat=True))
-    assert len(judged) == 4
-    assert free_places(study) == Counter(judged)
-    other = make_participation(study)
-    assert len(work(other)) == 4
-    assert not free_places(study)
-
-
-def test_a_divided_item_that_was_replaced_is_still_divided() -> None:
-    study = make_study(items=4, redundancy=3, shared_items=1, launched=True)
-    first, second = make_participation(study), make_participation(study)
-    work(first)
-    work(second)
-    exclude(study, first)
-    work(make_participation(study))
-    before = {item: raters for item, _, raters in places_planned(study)}
-    assert sorted(before.values()) == [1, 1, 1, 3]
-    divided = next(item for item in study.items.all() if before[item.pk] == 1)
-    corrected = item_correct(item=divided, payload=simulation_payload(9), gold=None, reason="a typo", by=None)
-    assert corrected.places.count() == 1

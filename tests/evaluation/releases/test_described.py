@@ -41,7 +41,10 @@ def report(db: None) -> Report:
 
 def unpacked(report: Report, folder: Path, **about: Any) -> Path:
     _, file = built(report, **(ABOUT | about))
-    zipfile.ZipFile(file).extractall(folder)
+    archive = zipfile.ZipFile(file)
+    for name in archive.namelist():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(archive.read(name))
     return folder
 
 
