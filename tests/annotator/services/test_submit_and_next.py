@@ -89,6 +89,20 @@ def test_a_judgment_holds_its_place_and_its_snapshot():
     assert judgment.response == YES
 
 
+@pytest.mark.parametrize("send", [submit, turn])
+def test_seconds_are_kept_to_the_millisecond(send):
+    """A clock's seventeen digits are noise, which exports and releases would carry along."""
+    person = make_participation(make_study(items=2, launched=True))
+    assignment = take(person)
+    began = timezone.now() - timedelta(seconds=12, microseconds=345_678)
+    Assignment.objects.filter(pk=assignment.pk).update(leased_at=began, stage_opened_at=began)
+    send(person, assignment)
+    judgment = Judgment.objects.get(assignment=assignment)
+    assert 12.3 < judgment.seconds < 60
+    for seconds in (judgment.seconds, *judgment.signals["stages"].values()):
+        assert seconds == round(seconds, 3)
+
+
 def test_a_repeated_submit_is_one_judgment_and_a_different_one_a_conflict():
     person = make_participation(make_study(items=1, launched=True))
     assignment = take(person)
