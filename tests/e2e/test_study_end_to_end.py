@@ -169,6 +169,7 @@ def test_a_study_from_import_to_the_exported_report(
     page.goto(f"{base}/admin/annotator/study/")
     page.click("a:has-text('Owls and others')")
     page.click(".fk-tabs a:has-text('Reports')")
+    page.get_by_text("Options", exact=True).click()
     page.fill("[name=min_overlap]", "2")
     page.fill("[name=replicates]", "100")
     page.click("button:has-text('Compute')")
