@@ -48,7 +48,7 @@ from evaluation.releases.signature import (
     sums_of,
 )
 from evaluation.releases.tables import TABLES
-from evaluation.reports.choices import Choices
+from evaluation.reports.choices import Choices, ChoicesError
 from evaluation.reports.encoders import AUTO, TFIDF
 from evaluation.selectors.endpoint import SENTENCES
 
@@ -179,7 +179,10 @@ def choices_of(manifest: Mapping[str, Any], encoders: Collection[str]) -> Choice
     """The choices of the released report. Raises ``ArchiveError`` if they name a model that isn't in ``ENCODERS`` or ``encoders``."""
     if not isinstance(manifest.get("choices"), dict):
         raise ArchiveError(f"{MANIFEST}: choices should be an object")
-    choices = Choices.parse(manifest["choices"])
+    try:
+        choices = Choices.parse(manifest["choices"])
+    except ChoicesError as error:
+        raise ArchiveError(f"{MANIFEST}: choices: {printable_lines(str(error))}") from error
     if choices.encoder not in ENCODERS and choices.encoder not in encoders:
         name = printable(choices.encoder, most=100)
         raise ArchiveError(

@@ -102,6 +102,22 @@ def rebuilt(
     return packed(files)
 
 
+def listed_again(files: dict[str, bytes], name: str) -> None:
+    """Give the descriptions that list all files the digest and size that a file has now."""
+    digest, size = sha256(files[name]).hexdigest(), len(files[name])
+    new = {"croissant.json": {"contentSize": f"{size} B", "sha256": digest},
+           "datapackage.json": {"bytes": size, "hash": f"sha256:{digest}"},
+           "ro-crate-metadata.json": {"contentSize": str(size), "sha256": digest}}  # fmt: skip
+    for index, part, key in (
+        ("croissant.json", "distribution", "@id"),
+        ("datapackage.json", "resources", "path"),
+        ("ro-crate-metadata.json", "@graph", "@id"),
+    ):
+        found = json.loads(files[index])
+        next(one for one in found[part] if one[key] == name).update(new[index])
+        files[index] = (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
+
+
 def flips(body: bytes, regions: int, dice: random.Random) -> list[bytes]:
     """The file with one byte changed in each of this many equal regions."""
     edges = [len(body) * number // regions for number in range(regions + 1)]

@@ -7,7 +7,6 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from evaluation.releases.build import ReleaseError
 from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.services.report import report_compute
-from tests.evaluation.releases.releases import PRIVATE, built, everything, rebuilt, rows_of
+from tests.evaluation.releases.releases import PRIVATE, built, everything, listed_again, rebuilt, rows_of
 from tests.evaluation.reports import paper_studies
 from tests.evaluation.reports.studies import paid_study, small_study, stored
 from tests.factories import (
@@ -86,22 +85,6 @@ def with_lines(
         listed_again(files, name)
 
     return rebuilt(file, changed, manifest=True, private=PRIVATE)
-
-
-def listed_again(files: dict[str, bytes], name: str) -> None:
-    """Give the descriptions that list all files the digest and size that a file has now."""
-    digest, size = sha256(files[name]).hexdigest(), len(files[name])
-    new = {"croissant.json": {"contentSize": f"{size} B", "sha256": digest},
-           "datapackage.json": {"bytes": size, "hash": f"sha256:{digest}"},
-           "ro-crate-metadata.json": {"contentSize": str(size), "sha256": digest}}  # fmt: skip
-    for index, part, key in (
-        ("croissant.json", "distribution", "@id"),
-        ("datapackage.json", "resources", "path"),
-        ("ro-crate-metadata.json", "@graph", "@id"),
-    ):
-        found = json.loads(files[index])
-        next(one for one in found[part] if one[key] == name).update(new[index])
-        files[index] = (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def test_a_changed_answer_is_found() -> None:

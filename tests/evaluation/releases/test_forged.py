@@ -14,11 +14,12 @@ from django.core.management import CommandError, call_command
 
 from annotator.services.exclusion import exclusion_make
 from evaluation.releases.archive import ArchiveError
+from evaluation.releases.described.files import DESCRIBED, INDEXES
 from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.releases.reproduction import Reproduction
 from evaluation.releases.signature import private_make, public_of
-from tests.evaluation.releases.releases import PRIVATE, built, files_of, flips, rebuilt
+from tests.evaluation.releases.releases import PRIVATE, built, files_of, flips, listed_again, rebuilt
 from tests.evaluation.reports.studies import small_study, stored
 from tests.factories import make_rater
 
@@ -93,11 +94,11 @@ def no_warnings(files: dict[str, bytes]) -> None:
         (replaced("report.html", "Owls at night", "Owls by day"), r"report\.html, line \d+: .*“.*day"),
         (no_warnings, r"report\.html, line \d+"),
         (replaced("ratings.csv", ",yes\r\n", ",no\r\n"), r"ratings\.csv, line \d+: “.*no"),
-        (new_readme, r"README\.md, line 1: “# All is well” instead of “# Owls”"),
+        (new_readme, r"README\.md, line 1: “# All is well” instead of “---”"),
         (replaced("report.json", '"value": 0.[0-9]+', '"value": 0.987'), r"report\.json: sections\[\d+\]\..*0\.987"),
         (replaced("report.json", '"title": "Report on Owls', '"title": "Report on Hawks'), r"report\.json: title"),
         (replaced("report.json", '"prose": \\[\n *"', '"prose": ["Owls are best. '), r"report\.json: sections\[\d+\]\.prose"),
-        (replaced("manifest.json", '"title": "Owls"', '"title": "Hawks"'), r"README\.md, line 1: .*Owls.*Hawks"),
+        (replaced("manifest.json", '"title": "Owls"', '"title": "Hawks"'), r"README\.md, line 2: .*Owls.*Hawks"),
         (replaced("manifest.json", '"licence": "CC BY 4.0"', '"licence": "none"'), r"README\.md, line"),
         (replaced("manifest.json", '"item": 6', '"item": 7'), r"manifest\.json: rows\.item"),
         (replaced("manifest.json", '"inputs_hash": "', '"inputs_hash": "0'), r"manifest\.json: inputs_hash"),
@@ -115,8 +116,10 @@ def test_a_forger_who_signs_with_another_key_is_found_out_by_the_data(
 
 def test_what_the_data_cannot_show_is_in_the_signature(release: io.BytesIO) -> None:
     def retitled(files: dict[str, bytes]) -> None:
-        for name in ("manifest.json", "README.md"):
-            files[name] = files[name].replace(b"Owl 2026", b"Me 2026")
+        for name in ("manifest.json", "README.md", *DESCRIBED):
+            before, files[name] = files[name], files[name].replace(b"Owl 2026", b"Me 2026")
+            if files[name] != before and name not in ("manifest.json", *INDEXES):
+                listed_again(files, name)
 
     assert "SHA256SUMS.sig: the signature isn't valid" in said_of(
         rebuilt(release, retitled, manifest=True, sums=True), ""
