@@ -59,7 +59,7 @@ def unknown_choice(files: dict[str, bytes]) -> None:
         (gone, "tables/rater.jsonl is missing from the release"),
         (later_format, "the release has format 99; this version of Foretell reads format 3"),
         (no_manifest, "this is not a release"),
-        (unknown_choice, "the release can't be computed: rule"),
+        (unknown_choice, "manifest.json: choices: rule"),
     ],
 )
 def test_a_damaged_release_is_refused(change: Callable[[dict[str, bytes]], None], words: str) -> None:
