@@ -98,7 +98,7 @@ def pipeline_resume(*, pipeline: Pipeline) -> Pipeline:
             raise Conflict(f"{row} is {row.get_state_display()}.")
         for run in row.runs.filter(state=Run.State.PAUSED):
             run_resume(run=run)
-        for run in row.runs.filter(state=Run.State.INCOMPLETE):
+        for run in row.runs.filter(state__in=[Run.State.RUNNING, Run.State.INCOMPLETE]):
             if not run.calls.filter(state=Call.State.DONE).exists():
                 run_retry_failed(run=run)
         row.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED]).update(pipeline=None)

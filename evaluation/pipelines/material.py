@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
-from annotator.hit_types.base import JSON, ChatMessage, prompt_part, render_prompt
+from annotator.hit_types.base import JSON, ChatMessage, Unparsable, prompt_part, render_prompt
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Output, System
 from evaluation.core.step_kinds import kinds_making
 from evaluation.models import Call, Endpoint, Run
@@ -280,8 +280,27 @@ def other_answer(output: str, task: str, question: str) -> str:
         return "no" if output == "yes" else "yes"
     if task == "preference":
         return "response_2" if output == "response_1" else "response_1"
-    lines = [line for line in question.splitlines() if len(line) > 1 and line[1] == ":"]
-    others = [line[0] for line in lines if line[0].isupper() and line[0] != output]
+    others = [letter for letter in offered_letters(question) if letter != output]
     if not others:
         raise OptionError(f"the question offers no answer besides {output}")
     return next((letter for letter in others if letter > output), others[0])
+
+
+def offered_letters(question: str) -> list[str]:
+    """The letters of the answers that a question offers, each on a line of its own.
+
+    >>> offered_letters("Which?\nA: one\nB: two")
+    ['A', 'B']
+    """
+    lines = [line for line in question.splitlines() if len(line) > 1 and line[1] == ":"]
+    return [line[0] for line in lines if line[0].isupper()]
+
+
+def check_offered(letter: str, question: str) -> None:
+    """Check that a question offers an answer; raises ``Unparsable``, as a reply with another letter is no answer to it.
+
+    >>> check_offered("B", "Which?\\nA: one\\nB: two")
+    """
+    letters = offered_letters(question)
+    if letters and letter not in letters:
+        raise Unparsable(f"the question offers {', '.join(letters)}, not {letter}")

@@ -213,10 +213,12 @@ def too_many_failed(run: Run) -> str:
     none_taken = 0 < failed == refused and not any_done and most < 1
     if not none_taken and (ended < LEAST_ENDED or failed <= most * ended):
         return ""
-    return (
-        f"{failed} of {ended} calls failed, most of them: {failure_words(kind)}. {message[:300]} Fix the cause and resume, or allow a "
-        "larger share of failed calls."
+    advice = (
+        "Fix the cause and retry the failed calls."
+        if none_taken
+        else "Fix the cause and resume, or allow a larger share of failed calls."
     )
+    return f"{failed} of {ended} calls failed, most of them: {failure_words(kind)}. {message[:300]} {advice}"
 
 
 def _row(outcome: Outcome) -> JSON:

@@ -23,6 +23,7 @@ from evaluation.pipelines.material import (
     OUTPUT_LABEL,
     MaterialStep,
     asked_twice,
+    check_offered,
     form_of,
     instances,
     other_answer,
@@ -191,15 +192,19 @@ class Explain(MaterialStep):
         if task in GENERATION:
             pieces = labelled(text, ["Explanation", OUTPUT_LABEL[task]])
             return {"explanation": pieces["Explanation"], "output": pieces[OUTPUT_LABEL[task]]}
-        if part == "answer":
-            return {"output": marked_answer(text, task)}
         if part == "because":
             return {"explanation": reasons(text), "output": call.context["output"]}
-        if part in ("answer_reason", "post_hoc"):
+        if part == "answer":
+            parsed = {"output": marked_answer(text, task)}
+        elif part in ("answer_reason", "post_hoc"):
             pieces = labelled(text, ["Answer", "Reason"])
-            return {"explanation": pieces["Reason"], "output": answer_of(pieces["Answer"], task)}
-        explanation, output = reasoning_then_answer(text, task)
-        return {"explanation": explanation, "output": output}
+            parsed = {"explanation": pieces["Reason"], "output": answer_of(pieces["Answer"], task)}
+        else:
+            explanation, output = reasoning_then_answer(text, task)
+            parsed = {"explanation": explanation, "output": output}
+        if task == "multiple_choice":
+            check_offered(parsed["output"], call.thing.input)
+        return parsed
 
     def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         if "explanation" in parsed:

@@ -16,6 +16,7 @@ from evaluation.pipelines.material import (
     MaterialStep,
     asked_twice,
     calls_of_system,
+    check_offered,
     follow_ups_of,
     form_of,
     jobs_about,
@@ -80,10 +81,14 @@ class Outputs(MaterialStep):
         if task in GENERATION:
             return {"output": labelled(text, ["Explanation", OUTPUT_LABEL[task]])[OUTPUT_LABEL[task]]}
         if part == "answer":
-            return {"output": marked_answer(text, task)}
-        if part in ("answer_reason", "post_hoc"):
-            return {"output": answer_of(labelled(text, ["Answer", "Reason"])["Answer"], task)}
-        return {"output": reasoning_then_answer(text, task)[1]}
+            output = marked_answer(text, task)
+        elif part in ("answer_reason", "post_hoc"):
+            output = answer_of(labelled(text, ["Answer", "Reason"])["Answer"], task)
+        else:
+            output = reasoning_then_answer(text, task)[1]
+        if task == "multiple_choice":
+            check_offered(output, call.thing.text)
+        return {"output": output}
 
     def refused(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
         """A refusal counts as the system's output on this follow-up; for generation tasks, the text of the refusal does."""

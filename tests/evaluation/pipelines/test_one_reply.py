@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
+from annotator.hit_types.base import Unparsable
 from annotator.models import Dataset, Explanation, FollowUp, Instance, System
 from annotator.services.workspace import workspace_personal
 from evaluation.models import Endpoint, Run
@@ -214,3 +215,23 @@ def test_drawing_takes_as_many_queries_for_one_question_as_for_all(
     for batch in (calls[:1], calls):
         with django_assert_num_queries(3):
             EXPLAIN.load(run, batch)
+
+
+@pytest.mark.parametrize("method", ["cot", "post_hoc", "answer_reason"])
+def test_a_letter_that_the_question_does_not_offer_is_no_answer(
+    dataset: Dataset, endpoint: Endpoint, method: str
+) -> None:
+    """It would otherwise become material that no study accepts, after everything has been paid for."""
+    asked = Instance(input="Which bird swims?\nA: the owl\nB: the penguin\nC: the hawk")
+    for step in (EXPLAIN, OUTPUTS):
+        run = drafted(EXPLAIN, dataset, endpoint, task="multiple_choice", method=method, system="s")
+        thing = asked if step is EXPLAIN else FollowUp(text=asked.input)
+        call = replace(ClaimedCall.of_job(Job(key="a", subject=1)), thing=thing)
+        form = (
+            "Penguins dive for fish. So the answer is {}."
+            if method == "cot"
+            else "Answer: {}\nReason: It dives."
+        )
+        assert step.parse(run, call, form.format("B"))["output"] == "B"
+        with pytest.raises(Unparsable, match="the question offers A, B, C, not H"):
+            step.parse(run, call, form.format("H"))

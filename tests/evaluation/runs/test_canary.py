@@ -97,7 +97,7 @@ def test_an_outage_takes_few_requests_until_the_run_pauses(settings: object) -> 
 
 def test_a_good_server_soon_gets_as_many_requests_as_the_endpoint_allows(scripted: ScriptedProcess) -> None:
     endpoint = make_endpoint(scripted, concurrency=32)
-    run = make_run(endpoint, make_material(200), model="scripted?latency=0.1")
+    run = make_run(endpoint, make_material(200), model="scripted?latency=0.5")
     work(run)
     assert (run.state, states(run)) == ("done", {"done": 200})
     assert scripted.stats()["most_in_flight"] == 32

@@ -146,5 +146,5 @@ def test_comparing_takes_one_statement_more_for_each_run(
     scripted: ScriptedProcess, django_assert_num_queries: Any, number: int
 ) -> None:
     runs = several(scripted, items=4)
-    with django_assert_num_queries(9 + number):
+    with django_assert_num_queries(10 + number):
         runs_side_by_side(runs[:number])

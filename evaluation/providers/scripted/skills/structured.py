@@ -37,8 +37,10 @@ def _value(ask: Ask, name: str, schema: dict[str, Any], said: str) -> Any:
 
 
 def _chosen(ask: Ask, name: str, values: list[str], said: str) -> str:
-    """The value that the plain reply names last; if it names none, one chosen by a simple rule."""
+    """The value under its label, or that the plain reply names last; if it names none, one chosen by a simple rule."""
     last = said.strip().splitlines()[-1] if ask.text else said
+    if marked := re.search(rf"^{name}: (.+)$", said, re.MULTILINE | re.IGNORECASE):
+        last = marked.group(1)
     named = re.findall(rf"\b({'|'.join(re.escape(value) for value in values)})\b", last, re.IGNORECASE)
     if named:
         return next(value for value in values if value.lower() == named[-1].lower())
