@@ -289,7 +289,7 @@ def other_answer(output: str, task: str, question: str) -> str:
 def offered_letters(question: str) -> list[str]:
     """The letters of the answers that a question offers, each on a line of its own.
 
-    >>> offered_letters("Which?\nA: one\nB: two")
+    >>> offered_letters("Which?\\nA: one\\nB: two")
     ['A', 'B']
     """
     lines = [line for line in question.splitlines() if len(line) > 1 and line[1] == ":"]
