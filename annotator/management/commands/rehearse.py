@@ -47,6 +47,7 @@ class Command(BaseCommand):
             accuracy=options["accuracy"],
             spread=options["spread"],
             seed=options["seed"],
+            log_in=bool(options["url"]),
         )
         if options["url"]:
             from annotator.services.rehearsal.over_http import rehearse_http

@@ -173,3 +173,13 @@ def test_a_rehearsal_with_an_exam_can_be_cleared() -> None:
     assert rehearsal_clear(study=study) == 6
     assert not Rater.objects.filter(rehearsal=True).exists()
     assert not Qualification.objects.exists()
+
+
+def test_synthetic_raters_have_a_password_only_if_they_log_in() -> None:
+    """A hash takes a third of a second of processor, which is a minute for a rehearsal of 200."""
+    settled: dict[str, Any] = {"study": make_study(), "count": 2, "accuracy": 1, "spread": 0, "seed": 1}
+    first = rehearsal_raters(**settled)[0]
+    assert (first.password, first.user.has_usable_password()) == ("", False)
+    again = rehearsal_raters(**settled, log_in=True)[0]
+    assert again.user == first.user
+    assert again.user.check_password(again.password)
