@@ -6,6 +6,7 @@ import io
 import json
 import random
 from collections import Counter
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def test_every_combination_has_enough_raters(how: Any, least: int) -> None:
 def test_numbers_become_bands_and_rare_values_other() -> None:
     before = {n: {"age": (str(age),)} for n, age in enumerate(AGES)}
     bands = Counter(one["age"][0] for one in coarsen(before, Coarsening(5)).after(before).values())
-    assert len(bands) == 4
+    assert bands == {"10 to 29": 8, "30 to 39": 5, "40 to 79": 7}
     assert min(bands.values()) >= 5
     for value in bands:
         low, high = map(int, value.split(" to "))
@@ -139,14 +140,15 @@ def test_a_release_has_no_rare_combination_and_another_lab_reproduces_it(how: An
     assert "native: of 20 people with a value, " in card
     assert "rounded to 10 seconds" in card
     assert "rounded to 10 seconds" in release_open(file).read("croissant.json").decode()
-    assert "The groups by native can't be reproduced" in release_open(file).read("report.html").decode()
+    page = unescape(release_open(file).read("report.html").decode())
+    assert "The groups by native can't be reproduced" in page
 
 
 @pytest.mark.django_db
 def test_attributes_as_they_are_and_no_times() -> None:
     report = stored(people_study(), replicates=100)
     found, file = coarse(report, Coarsening(5, "keep", "none"), "age")
-    assert found.alone == 18, "two people are 22"
+    assert found.alone == 20, "no age is that of five people"
     assert {row["attributes"]["age"] for row in rows_of(file, "rater")} == set(AGES)
     assert {row["seconds"] for row in rows_of(file, "judgment")} == {None}
     assert "Attributes are released as they are" in everything(file)
@@ -163,7 +165,7 @@ def test_a_combination_across_file_and_panel_is_found() -> None:
         rater = make_rater(f"owl {number:02}")
         Rater.objects.filter(pk=rater.pk).update(attributes={"native": "pl" if number < 6 else "en"})
         Participation.objects.create(
-            study=study, rater=rater, user=make_user(f"person {number}"), state="active",
+            study=study, rater=rater,
             join_parameters={"sex": "f" if number in (0, 6, 7, 8, 9, 10) else "m"},
         )  # fmt: skip
         make_judgment(item, rater)
@@ -200,6 +202,17 @@ def test_a_report_that_could_not_be_computed_is_refused_with_the_reason() -> Non
     assert release_reproduce(release_open(file)).exact
 
 
+_RELEASE: list[bytes] = []
+
+
+def native_release() -> io.BytesIO:
+    """Built once: checking it needs none of the rows that it was made from."""
+    if not _RELEASE:
+        report = stored(people_study(), replicates=100)
+        _RELEASE.append(coarse(report, Coarsening(5, "coarsen", "10"), "native")[1].getvalue())
+    return io.BytesIO(_RELEASE[0])
+
+
 FORGED = [
     ({"smallest_group": 9}, "raters have a combination of attributes that fewer than 9 raters share"),
     ({"timings": "none"}, "40 judgments have a more exact time than the manifest says"),
@@ -214,9 +227,7 @@ FORGED = [
 @pytest.mark.django_db
 @pytest.mark.parametrize(("change", "said"), FORGED)
 def test_a_forged_manifest_is_noticed(change: dict[str, Any], said: str) -> None:
-    report = stored(people_study(), replicates=100)
-    _, file = coarse(report, Coarsening(5, "coarsen", "10"), "native")
-    forged = with_manifest(file, lambda found: found["coarsening"].update(change))
+    forged = with_manifest(native_release(), lambda found: found["coarsening"].update(change))
     try:
         told = "\n".join(release_reproduce(release_open(forged)).problems)
     except ValueError as error:
@@ -226,10 +237,9 @@ def test_a_forged_manifest_is_noticed(change: dict[str, Any], said: str) -> None
 
 @pytest.mark.django_db
 def test_numbers_of_the_manifest_that_the_data_contradict_are_named() -> None:
-    report = stored(people_study(), replicates=100)
-    _, file = coarse(report, Coarsening(5), "native")
     forged = with_manifest(
-        file, lambda found: found["coarsening"]["attributes"]["native"].update(after=4, coarsened=0)
+        native_release(),
+        lambda found: found["coarsening"]["attributes"]["native"].update(after=4, coarsened=0),
     )
     told = "\n".join(release_reproduce(release_open(forged)).problems)
     assert "other numbers of values than the manifest says: native (2 instead of 4)" in told
