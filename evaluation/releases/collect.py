@@ -90,7 +90,7 @@ class Collection:
                 if column in shapes:
                     value = shapes[column](value)
                 if rater in self.values and column in _ATTRIBUTES:
-                    value = self.coarsened.of_rater(rater, value)  # type: ignore[arg-type]
+                    value = self.coarsened.of_rater(rater, value)
                 row[column] = str(value) if isinstance(value, Decimal) else value
             yield self._rater(pk, row) if table.model is Rater else row
 

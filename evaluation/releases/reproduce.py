@@ -49,6 +49,7 @@ from evaluation.releases.signature import (
     signature_holds,
     sums_of,
 )
+from evaluation.releases.small_cells import Coarsening
 from evaluation.releases.tables import TABLES
 from evaluation.reports.choices import Choices, ChoicesError
 from evaluation.reports.encoders import AUTO, TFIDF
@@ -197,7 +198,8 @@ def _stated(manifest: Mapping[str, Any]) -> Stated:
         raise ArchiveError(f"{MANIFEST}: removed should be numbers")
     for name in ("software", "libraries"):
         part(name, str)
-    coarsening, numbers = None, {}
+    coarsening: Coarsening | None = None
+    numbers: dict[str, dict[str, int]] = {}
     if "coarsening" in manifest:
         try:
             coarsening, numbers = coarsening_read(manifest["coarsening"])

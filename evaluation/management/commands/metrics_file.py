@@ -148,7 +148,7 @@ def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
     for row in held:
         left = "; ".join(f"{reason}: {number}" for reason, number in row["left_out"].items())
         writer.writerow(
-            [cell_neutral("" if cell is None else cell) for cell in (row | {"left_out": left}).values()]
+            [cell_neutral("" if cell is None else cell) for cell in {**row, "left_out": left}.values()]
         )
     return out.getvalue()
 
