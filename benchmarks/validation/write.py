@@ -98,8 +98,8 @@ def build() -> str:
         f"{watched['about']['runs']:,} simulated studies a design, last run on {watched['about']['date']}, looked at after every "
         f"{watched['about']['every']} judgments, from the eighth complete instance on. Without an effect, how many are called significant at any look? "
         "The plain interval is that of one look. The two kinds of alpha spending have their boundaries from the share of complete instances, and compare the t statistic "
-        "over instances (as a normal one of the same p value) with them: that is an approximation, so with skewed shares of few instances Pocock's early looks can be "
-        "too many. The confidence sequence needs no approximation and no plan of looks; it finds an effect later.",
+        "over instances (as a normal one of the same p value) with them: that is an approximation, which fails where shares are near 0 or 1 and instances few, as in the third "
+        "design. Don't use them there. The confidence sequence needs no approximation and no plan of looks: it stays below 5 % everywhere, and needs more data to find an effect.",
         "\n".join(_watched(watched)),
         "## The same again with other studies",
         *_recheck(again),

@@ -74,7 +74,8 @@ def boundaries(
     ``information`` are the shares of the planned information (for example judgments) at each look, increasing, the last at most 1; the
     looks needn't be equally spaced or known in advance. Under the null hypothesis the z statistics are normal with mean 0, variance 1
     and Cov(z_i, z_j) = sqrt(t_i / t_j). Each boundary is found from the recursive integral of Armitage, McPherson and Rowe (1969). Boundaries are within
-    0.001 of the exact ones. Raises ``ValueError`` where shares don't increase.
+    0.001 of the exact ones. They hold for statistics that are about normal: shares near 0 or 1 of few instances aren't (``docs/validation.md``), and
+    ``confidence_sequence`` is for those. Raises ``ValueError`` where shares don't increase.
 
     Published for five equal looks, alpha .05, two-sided: 4.877, 3.357, 2.680, 2.290, 2.031 (O'Brien-Fleming type) and 2.438, 2.427, 2.410,
     2.397, 2.386 (Pocock type). Source: Lan and DeMets 1983; DeMets and Lan 1994, Statistics in Medicine 13, 1341-1352, Table I; Reboussin, DeMets, Kim and
