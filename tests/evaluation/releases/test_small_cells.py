@@ -23,8 +23,7 @@ from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.releases.small_cells import AS_IT_IS, Coarsening, coarsen, rare
 from evaluation.services.release import release_compute, release_create
-from tests.evaluation.releases.releases import KEY, PRIVATE, built, everything, rebuilt, rows_of
-from tests.evaluation.releases.test_importing import renamed_away
+from tests.evaluation.releases.releases import KEY, PRIVATE, built, everything, rebuilt, renamed_away, rows_of
 from tests.evaluation.reports.studies import client_of, small_study, stored
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
