@@ -24,6 +24,8 @@ MODULES = (
     "evaluation.metrics",
     "evaluation.planning.synthetic",
     "evaluation.planning.sample_size",
+    "evaluation.planning.alpha_spending",
+    "evaluation.planning.confidence_sequence",
 )
 METRICS = ROOT / "docs" / "metrics.md"
 _INTERVALS = re.compile(

@@ -17,6 +17,10 @@ FILE_COMMANDS = {
         "evaluation.management.commands.agreement",
         "agreement of the ratings in a file: CSV, Excel, Parquet or JSON lines",
     ),
+    "metrics": (
+        "evaluation.management.commands.metrics_file",
+        "simulation precision, gain and utility of the ratings in a file; of a study, while Foretell runs",
+    ),
     "plan": (
         "evaluation.management.commands.simulate_study",
         "how many items and raters an interval needs, or a simulated study",
@@ -28,7 +32,6 @@ STUDY_COMMANDS = {
     "study": "create, launch, pause or close a study",
     "simulate": "let a language model judge a study",
     "report": "compute a study's report",
-    "metrics": "print a study's metrics only",
     "release": "publish a report with its data, anonymised",
 }
 
@@ -80,6 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if command == "run":
         return _run(rest)
+    if command == "metrics" and _names_a_study(rest):
+        return manage([command, *rest])
     if command in FILE_COMMANDS:
         return _file_command(command, rest)
     if command == "reproduce":
@@ -92,6 +97,16 @@ def main(arguments: list[str] | None = None) -> int:
         return manage(rest or ["help"])
     print(f"foretell: there is no command {command!r}\n\n{usage()}", file=sys.stderr)
     return 2
+
+
+def _names_a_study(rest: list[str]) -> bool:
+    """Whether ``foretell metrics`` is asked for a study's metrics: a short name has no dot and no slash, and isn't a file.
+
+    >>> _names_a_study(["owls"]), _names_a_study(["owls.csv"]), _names_a_study(["-"]), _names_a_study(["--help"])
+    (True, False, False, False)
+    """
+    first = rest[0] if rest else ""
+    return bool(first) and not (first.startswith("-") or set("./\\") & set(first) or os.path.exists(first))
 
 
 def _version() -> str:

@@ -20,7 +20,7 @@ TITLES = {
 
 def build() -> str:
     """The whole page."""
-    checks, grid, numbers, metrics, again, conger, gain, mixed, panels = (
+    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
         for name in (
             "checks",
@@ -32,11 +32,12 @@ def build() -> str:
             "gain_grid",
             "mixed_grid",
             "alternative_grid",
+            "sequential_grid",
         )
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -93,6 +94,13 @@ def build() -> str:
         "\n".join(_gain(gain)),
         "## Tests of two systems that do not differ",
         "\n".join(_levels(metrics)),
+        "## Studies that are watched",
+        f"{watched['about']['runs']:,} simulated studies a design, last run on {watched['about']['date']}, looked at after every "
+        f"{watched['about']['every']} judgments, from the eighth complete instance on. Without an effect, how many are called significant at any look? "
+        "The plain interval is that of one look. The two kinds of alpha spending have their boundaries from the share of complete instances, and compare the t statistic "
+        "over instances (as a normal one of the same p value) with them: that is an approximation, which fails where shares are near 0 or 1 and instances few, as in the third "
+        "design. Don't use them there. The confidence sequence needs no approximation and no plan of looks: it stays below 5 % everywhere, and needs more data to find an effect.",
+        "\n".join(_watched(watched)),
         "## The same again with other studies",
         *_recheck(again),
     ]
@@ -221,6 +229,23 @@ def _gain(gain: dict[str, Any]) -> Iterator[str]:
     for name, row in gain["coverage"].items():
         cells = [_share(row[figure]) for figure in GAIN]
         yield f"| {name} | {row['nsg']['truth']:.2f} | " + " | ".join(cells) + " |"
+
+
+WATCHED = {
+    "plain": "plain 95 % interval",
+    "obrien_fleming": "O'Brien-Fleming spending",
+    "pocock": "Pocock spending",
+    "confidence_sequence": "confidence sequence",
+}
+
+
+def _watched(watched: dict[str, Any]) -> Iterator[str]:
+    yield "| design | effect | " + " | ".join(WATCHED.values()) + " |"
+    yield "|---|---|" + "---|" * len(WATCHED)
+    for name, row in watched["significant"].items():
+        effect = watched["designs"][name]["effect"]
+        cells = [f"{100 * row[method]:.1f} %" for method in WATCHED]
+        yield f"| {name} | {effect or 'none'} | " + " | ".join(cells) + " |"
 
 
 def _share(found: dict[str, Any] | None) -> str:

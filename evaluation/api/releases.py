@@ -20,10 +20,13 @@ from annotator.models import Membership
 from annotator.selectors.user import sees_people, user_of
 from evaluation.api.reports import HIDDEN
 from evaluation.models import Release, ReleaseText
+from evaluation.releases.cost import release_cost
+from evaluation.releases.small_cells import Coarsening
 from evaluation.selectors.release import release_get_for, releases_of
 from evaluation.selectors.report import report_get_for
 from evaluation.services.erasure import erased_notice
 from evaluation.services.release import (
+    attributes_check,
     release_create,
     release_decide,
     release_delete,
@@ -58,6 +61,20 @@ class NewReleaseSerializer(KnownKeysSerializer):
         help_text="Release answers in words and reasons of exclusions. Each text then needs a decision before the archive is made.",
     )
 
+    small_groups = serializers.ChoiceField(
+        choices=Release.SmallGroups.choices,
+        required=False,
+        default=Release.SmallGroups.COARSEN,
+        help_text="What happens to attributes and combinations of them that fewer raters than smallest_group share.",
+    )
+    smallest_group = serializers.IntegerField(min_value=2, max_value=1000, required=False, default=5)
+    timings = serializers.ChoiceField(
+        choices=Release.Timings.choices,
+        required=False,
+        default=Release.Timings.EXACT,
+        help_text="How exact the seconds are that answers took.",
+    )
+
 
 class ReleaseSerializer(serializers.ModelSerializer):
     """A release and what was found when it was built."""
@@ -79,6 +96,9 @@ class ReleaseSerializer(serializers.ModelSerializer):
             "authors",
             "attributes",
             "free_text",
+            "small_groups",
+            "smallest_group",
+            "timings",
             "state",
             "progress",
             "error",
@@ -140,6 +160,41 @@ class ReportReleases(APIView):
         return Response(
             ReleaseSerializer(release, context=_shown(request)).data, status=status.HTTP_202_ACCEPTED
         )
+
+
+class ReleaseCostSerializer(KnownKeysSerializer):
+    """The attributes that a release would have, and how they and times would be coarsened."""
+
+    attributes = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    small_groups = serializers.ChoiceField(
+        choices=Release.SmallGroups.choices, required=False, default=Release.SmallGroups.COARSEN
+    )
+    smallest_group = serializers.IntegerField(min_value=2, max_value=1000, required=False, default=5)
+    timings = serializers.ChoiceField(
+        choices=Release.Timings.choices, required=False, default=Release.Timings.EXACT
+    )
+
+
+class ReleaseCosts(APIView):
+    """What coarsening would cost in a release of a report."""
+
+    @extend_schema(
+        request=ReleaseCostSerializer, responses={200: OpenApiTypes.OBJECT}, operation_id="releases_cost"
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """How many raters, values and rows a release would have less exactly or not at all, by attribute. Nothing is made."""
+        found = report_get_for(user=request.user, pk=pk, role=Membership.Role.EDITOR)
+        sent = ReleaseCostSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        try:
+            attributes_check(found, sent.validated_data["attributes"])
+        except ValidationError as error:
+            raise serializers.ValidationError(serializers.as_serializer_error(error)) from None
+        chosen = Coarsening(
+            *(sent.validated_data[name] for name in ("smallest_group", "small_groups", "timings"))
+        )
+        cost = release_cost(report=found, attributes=sent.validated_data["attributes"], coarsening=chosen)
+        return Response(cost.to_json(people=sees_people(request)))
 
 
 class ReleaseDetail(APIView):

@@ -28,6 +28,7 @@ urlpatterns = [
         "reports/<row:pk>/compare/<row:other>/", comparison.ReportComparison.as_view(), name="report_compare"
     ),
     path("reports/<row:pk>/releases/", releases.ReportReleases.as_view(), name="report_releases"),
+    path("reports/<row:pk>/releases/cost/", releases.ReleaseCosts.as_view(), name="release_cost"),
     path("releases/<row:pk>/", releases.ReleaseDetail.as_view(), name="release"),
     path("releases/<row:pk>/texts/", releases.ReleaseTexts.as_view(), name="release_texts"),
     path("releases/<row:pk>/download/", releases.ReleaseDownload.as_view(), name="release_download"),

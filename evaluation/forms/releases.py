@@ -7,8 +7,9 @@ from typing import Any
 
 from django import forms
 
-from evaluation.models import ReleaseText, Report
+from evaluation.models import Release, ReleaseText, Report
 from evaluation.releases.creators import CreatorInvalid, creators_read
+from evaluation.releases.small_cells import Coarsening
 from evaluation.selectors.release import attributes_of
 
 
@@ -55,6 +56,47 @@ class ReleaseForm(forms.Form):
         "released, because the report can't be computed without them.",
     )
 
+    small_groups = forms.ChoiceField(
+        required=False,
+        choices=Release.SmallGroups.choices,
+        initial=Release.SmallGroups.COARSEN,
+        label="Attributes that few raters share",
+        help_text="A value, or a combination of values, that few share can identify someone. Choose what happens to it.",
+    )
+    smallest_group = forms.IntegerField(
+        required=False,
+        min_value=2,
+        max_value=1000,
+        initial=5,
+        label="Smallest group",
+        help_text="Every combination of attributes in the release is shared by at least this many raters.",
+    )
+    timings = forms.ChoiceField(
+        required=False,
+        choices=Release.Timings.choices,
+        initial=Release.Timings.EXACT,
+        label="Times of answers",
+        help_text="The seconds that each answer took.",
+    )
+
+    def clean_small_groups(self) -> str:
+        """The default if nothing was sent."""
+        return self.cleaned_data["small_groups"] or Release.SmallGroups.COARSEN
+
+    def clean_smallest_group(self) -> int:
+        """The default if nothing was sent."""
+        return self.cleaned_data["smallest_group"] or 5
+
+    def clean_timings(self) -> str:
+        """The default if nothing was sent."""
+        return self.cleaned_data["timings"] or Release.Timings.EXACT
+
+    @property
+    def coarsening(self) -> Coarsening:
+        """How attributes and times are coarsened."""
+        sent = self.cleaned_data
+        return Coarsening(sent.get("smallest_group", 5), sent.get("small_groups", "coarsen"), sent["timings"])
+
     def clean_authors(self) -> str:
         """The lines, if each names somebody."""
         authors: str = self.cleaned_data["authors"]
@@ -70,7 +112,8 @@ class ReleaseForm(forms.Form):
         if names:
             self.fields["attributes"].choices = [(name, name.replace("_", " ")) for name in names]  # type: ignore[attr-defined]
         else:
-            del self.fields["attributes"]
+            for name in ("attributes", "small_groups", "smallest_group"):
+                del self.fields[name]
 
 
 class TextDecisionsForm(forms.Form):

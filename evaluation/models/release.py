@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -21,6 +22,17 @@ class Release(models.Model):
         REVIEW = "review", "texts wait for approval"
         DONE = "done", "done"
         FAILED = "failed", "failed"
+
+    class SmallGroups(models.TextChoices):
+        COARSEN = "coarsen", "coarsen them: numbers become bands, rare values “other”"
+        DROP = "drop", "leave them out"
+        KEEP = "keep", "release them as they are"
+
+    class Timings(models.TextChoices):
+        EXACT = "exact", "as measured"
+        SECOND = "1", "rounded to 1 second"
+        TEN = "10", "rounded to 10 seconds"
+        NONE = "none", "not released"
 
     report = models.ForeignKey("Report", models.CASCADE, related_name="releases")
     title = models.CharField(max_length=200, blank=True)
@@ -43,6 +55,15 @@ class Release(models.Model):
         db_default=False,
         help_text="Release answers in words and reasons of exclusions, each after approval.",
     )
+    #: What happens to attributes and combinations of them that fewer raters than ``smallest_group`` share.
+    small_groups = models.CharField(
+        max_length=7, choices=SmallGroups, default=SmallGroups.COARSEN, db_default=SmallGroups.COARSEN
+    )
+    smallest_group = models.PositiveSmallIntegerField(
+        default=5, db_default=5, validators=[MinValueValidator(2), MaxValueValidator(1000)]
+    )
+    #: How exact the seconds are that answers took.
+    timings = models.CharField(max_length=5, choices=Timings, default=Timings.EXACT, db_default=Timings.EXACT)
     #: The secret that the pseudonyms are made with. Never shown and never part of the archive.
     key = models.CharField(max_length=64, editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
@@ -87,6 +108,17 @@ class Release(models.Model):
             found.append(
                 f"{plural(alone, 'rater has', 'raters have')} a combination of attributes that fewer than five raters share. Someone who "
                 "knows them could recognise them by it. Consider releasing fewer attributes."
+            )
+        for one in self.findings.get("coarsened", []):
+            found.append(
+                f"{one['name']}: coarser for {plural(one['coarsened'], 'rater')} and left out for {plural(one['removed'], 'rater')} of "
+                f"{one['raters']:,}, because too few share it; {one['before']:,} different values became {one['after']:,}. Groups by it "
+                "differ from your report."
+            )
+        times = self.findings.get("times", 0)
+        if times:
+            found.append(
+                f"The times of {plural(times, 'judgment')} are {self.get_timings_display()}. Figures about time differ from your report."
             )
         removed = self.findings.get("removed", {})
         if removed:

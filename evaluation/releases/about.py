@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evaluation.releases.reproduction import Reproduction
+from evaluation.releases.small_cells import AttributeCost
 
 #: An attribute value shared by fewer raters than this could identify one of them.
 FEW = 5
@@ -31,6 +32,7 @@ class Built:
 
     ``rows`` by table; ``removed`` is what was taken out of texts, by kind; ``alone`` is the number of raters who share their
     released attributes with fewer than ``FEW`` raters in all; ``comparison`` is with the report that was released.
+    ``attributes`` is what coarsening did to each released attribute, ``times`` how many judgments have a less exact time.
     ``texts`` are the free texts that need a decision, (place, text) -> how often; ``undecided`` is how many have none.
     """
 
@@ -40,3 +42,5 @@ class Built:
     comparison: Reproduction
     texts: dict[tuple[str, str], int]
     undecided: int
+    attributes: tuple[AttributeCost, ...] = ()
+    times: int = 0

@@ -40,9 +40,11 @@ from evaluation.releases.contents import (
 from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.free_texts import Decisions
 from evaluation.releases.pseudonyms import renamed
+from evaluation.releases.rater_values import Uncomputable, report_check, timings_changed
 from evaluation.releases.reproduction import reproduction
 from evaluation.releases.scratch import scratch
 from evaluation.releases.screening import LeakCheck, LeakFound
+from evaluation.releases.small_cells import AS_IT_IS, Coarsening
 from evaluation.releases.tables import TABLES, Scope
 from evaluation.reports.choices import Choices
 
@@ -61,13 +63,14 @@ def release_build(
     file: IO[bytes],
     free_text: bool = False,
     decisions: Decisions | None = None,
+    coarsening: Coarsening = AS_IT_IS,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Built:
     """Write the release of a report on some studies to ``file``.
 
     ``content`` is the report's stored content. ``key`` makes the pseudonyms and
     ``private`` is the lab's key that signs. Free texts are left out, or with ``free_text`` released where ``decisions`` say so; those without a decision are
-    left out and counted. Memory doesn't grow with the number of
+    left out and counted. Attributes and times are coarsened as ``coarsening`` says. Memory doesn't grow with the number of
     judgments beyond their ids. Raises ``ReleaseError`` if the report can't be computed from the released data alone, or if a
     table still holds something by which a person is known.
     """
@@ -89,12 +92,19 @@ def release_build(
                 attributes=about.attributes | attributes_needed(stored),
                 free_text=free_text,
                 decisions=decisions,
+                coarsening=coarsening,
             )
+            try:
+                report_check(stored, found.values, found.coarsened)
+            except Uncomputable as error:
+                raise ReleaseError(str(error)) from None
+            _, times = timings_changed(scope.study_pks, coarsening)
             check = LeakCheck(known)
             rows = _write_tables(found, folder, check)
         choices = _choices(stored, found.names)
         removed = dict(sorted(found.screen.found.items()))
-        stated = Stated(about, removed, sorted(found.attributes), free_text)
+        numbers = {one.name: one.to_json() for one in found.coarsened.attributes}
+        stated = Stated(about, removed, sorted(found.attributes), free_text, coarsening, numbers)
         progress("Computing the report from the released data")
         with scratch(_read_tables(folder)) as hidden:
             made = contents_make(hidden, choices=choices, stated=stated, rows=lambda: rows, folder=folder)
@@ -110,6 +120,8 @@ def release_build(
             comparison=comparison,
             texts=dict(found.texts.found),
             undecided=len(found.texts.undecided),
+            attributes=found.coarsened.attributes,
+            times=times,
         )
         progress("Writing the archive")
         writer = Writer(file)

@@ -56,6 +56,7 @@ class CardFacts:
     studies: Sequence[Study]
     attributes: Collection[str]
     free_text: bool = False
+    coarsened: Sequence[str] = ()
 
 
 def card(facts: CardFacts) -> str:
@@ -199,7 +200,7 @@ def _privacy(facts: CardFacts) -> str:
     return (
         "## Privacy\n\nPeople have pseudonyms made with a secret key for this release alone, so they can't be matched with those of "
         "another release. Names, email addresses, ids of recruitment panels, dates and times, network addresses, messages, comments "
-        f"and what browsers measured are not released. {attributes} {texts} "
+        f"and what browsers measured are not released. {' '.join([attributes, *facts.coarsened])} {texts} "
         f"Removed from free text: {listed(removed) if removed else 'nothing was found'}. The screening finds email and network "
         "addresses, phone numbers, panels' ids and participants' own names; it can't find everything that people may write about "
         "themselves."

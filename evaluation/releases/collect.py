@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from itertools import groupby
@@ -14,13 +14,17 @@ from annotator.models import Explanation, Judgment, Participation, Rater
 from evaluation.ratings.load import study_ratings
 from evaluation.releases.free_texts import Decisions, FreeTexts, Responses
 from evaluation.releases.pseudonyms import pseudonyms, source_released
+from evaluation.releases.rater_values import people_of, rater_values
 from evaluation.releases.screening import TextScreen
+from evaluation.releases.small_cells import AS_IT_IS, Coarsening, coarsen, timing
 from evaluation.releases.tables import ReleasedTable, Scope
 
 Row = dict[str, Any]
 #: Stands for every moment: that something happened is released, but not when.
 SOME_TIME = "2000-01-01T00:00:00+00:00"
 _IMPORTED = "import:"
+#: The columns that hold attributes of raters.
+_ATTRIBUTES = ("attributes", "join_parameters")
 _CHUNK = 2_000
 #: More different labels of one study are texts rather than a list to choose from.
 MOST_LABELS = 200
@@ -30,6 +34,7 @@ class Collection:
     """The rows of a release. ``rows`` must be asked for in the order of ``TABLES``, because rows refer to earlier ones.
 
     ``attributes`` are the names of raters' attributes that are released (``age``); all others stay behind.
+    Of these, combinations that few raters share are coarsened as ``coarsening`` says, and so are times (``coarsened`` is what was done).
     ``names`` maps each person's name in the study to the pseudonym; ``screen.found`` counts what was removed from texts, and
     ``texts`` decides on those: by default none is released.
     """
@@ -42,9 +47,13 @@ class Collection:
         attributes: frozenset[str] = frozenset(),
         free_text: bool = False,
         decisions: Decisions | None = None,
+        coarsening: Coarsening = AS_IT_IS,
     ) -> None:
         self.scope = scope
         self.attributes = attributes
+        self.coarsening = coarsening
+        self.values = rater_values(people_of(scope.raters), scope.study_pks, attributes)
+        self.coarsened = coarsen(self.values, coarsening)
         people = Rater.objects.filter(pk__in=scope.raters, kind=Rater.Kind.HUMAN, rehearsal=False)
         named = {rater.pk: rater for rater in people if not rater.is_numbered}
         # Raters of an imported release have pseudonyms already; with others, its report would not be the same.
@@ -70,6 +79,7 @@ class Collection:
         }
         for pk, values in self._values(table, numbers):
             row: Row = {"id": numbers[pk]}
+            rater = self._rater_of(table, pk, values)
             for column, value in zip(table.columns, values, strict=True):
                 if column in foreign and value is not None:
                     value = self._numbers[foreign[column]].get(value)
@@ -79,6 +89,8 @@ class Collection:
                     value = self._screened(table, column, dict(zip(table.columns, values, strict=True)))
                 if column in shapes:
                     value = shapes[column](value)
+                if rater in self.values and column in _ATTRIBUTES:
+                    value = self.coarsened.of_rater(rater, value)
                 row[column] = str(value) if isinstance(value, Decimal) else value
             yield self._rater(pk, row) if table.model is Rater else row
 
@@ -136,6 +148,14 @@ class Collection:
         source = f"{_IMPORTED}release" if str(row["source"]).startswith(_IMPORTED) else "release"
         return row | {"name": self._pseudonyms[pk], "source": source}
 
+    def _rater_of(self, table: ReleasedTable, pk: int, values: Iterable[Any]) -> int | None:
+        """The rater whose attributes a row has."""
+        if table.model is Rater:
+            return pk
+        if table.model is Participation:
+            return int(dict(zip(table.columns, values, strict=True))["rater_id"])
+        return None
+
     def _shapes(self, table: ReleasedTable) -> dict[str, Callable[[Any], Any]]:
         """What is released of the columns of a table that hold more than reports need."""
 
@@ -147,7 +167,10 @@ class Collection:
             "participation": {"join_parameters": chosen},
             "snapshot": {"content": lambda content: {**content, "exam": None, "contact": ""}},
             "item": {"parts": self._parts},
-            "judgment": {"signals": lambda found: {n: v for n, v in found.items() if n == "confidence"}},
+            "judgment": {
+                "signals": lambda found: {n: v for n, v in found.items() if n == "confidence"},
+                "seconds": lambda found: timing(found, self.coarsening.timings),
+            },
             "pipeline": {"results": self._results},
             "call": {"parsed": lambda found: {"explanation": ""} if "explanation" in (found or {}) else None},
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,15 @@ from annotator.models import Study
 from evaluation.core.version import libraries, software
 from evaluation.releases.about import About
 from evaluation.releases.card import CardFacts, card
+from evaluation.releases.coarsening_words import (
+    Numbers,
+    coarsening_json,
+    privacy_sentences,
+    report_warnings,
+)
 from evaluation.releases.described.description import Description, describe
 from evaluation.releases.ratings_file import ratings_csv
+from evaluation.releases.small_cells import Coarsening
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across, figures_draw
 from evaluation.reports.exports import export
@@ -25,12 +32,20 @@ _DRAWING = ("altair", "vl-convert-python")
 
 @dataclass(frozen=True)
 class Stated:
-    """What a release says that can't be computed from its data: the authors' texts, and what screening removed."""
+    """What a release says that can't be computed from its data: the authors' texts, what screening removed, and how attributes (with
+    ``numbers``) and times were coarsened; None in archives that are older than that."""
 
     about: About
     removed: Mapping[str, int]
     attributes: Sequence[str]
     free_text: bool = False
+    coarsening: Coarsening | None = None
+    numbers: Numbers = field(default_factory=dict)
+
+    @property
+    def coarsened(self) -> list[str]:
+        """What was done to attributes and times, in sentences."""
+        return [] if self.coarsening is None else privacy_sentences(self.coarsening, self.numbers)
 
 
 @dataclass(frozen=True)
@@ -67,6 +82,8 @@ def contents_make(
     with ratings.open("wb") as out:
         out.writelines(ratings_csv(studies))
     content = json.loads(report_text(without_links(computed.content)))
+    if stated.coarsening is not None:
+        content["warnings"] += report_warnings(stated.coarsening, stated.numbers, choices)
     told = shown(content)
     about, numbers = stated.about, rows()
     facts = CardFacts(
@@ -77,6 +94,7 @@ def contents_make(
         studies=studies,
         attributes=stated.attributes,
         free_text=stated.free_text,
+        coarsened=stated.coarsened,
     )
     page = export(told, figures_draw(told), "html")
     described = describe(
@@ -88,6 +106,7 @@ def contents_make(
         date=about.date,
         attributes=stated.attributes,
         free_text=stated.free_text,
+        coarsened=stated.coarsened,
         studies=studies,
         content=told,
         rows=numbers,
@@ -101,6 +120,11 @@ def manifest_about(
 ) -> dict[str, Any]:
     """What the manifest says besides the list of files."""
     about = stated.about
+    coarse = (
+        {}
+        if stated.coarsening is None
+        else {"coarsening": coarsening_json(stated.coarsening, stated.numbers)}
+    )
     return {
         "title": about.title,
         "description": about.description,
@@ -111,6 +135,7 @@ def manifest_about(
         "attributes": sorted(stated.attributes),
         "removed": dict(stated.removed),
         "free_text": stated.free_text,
+        **coarse,
         **made,
         "choices": choices.to_json(),
         "inputs_hash": inputs_hash,

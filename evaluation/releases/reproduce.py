@@ -24,6 +24,7 @@ from evaluation.releases.archive import (
     manifest_text,
     table_file,
 )
+from evaluation.releases.coarsening_words import coarsening_read, report_warnings
 from evaluation.releases.contents import (
     Made,
     Stated,
@@ -35,6 +36,7 @@ from evaluation.releases.contents import (
 from evaluation.releases.creators import creators_read
 from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.differences import MOST, json_differences, text_differences
+from evaluation.releases.rater_values import coarsening_problems
 from evaluation.releases.reading import LONGEST_LINE, MB, Archive, json_read
 from evaluation.releases.reproduction import Reproduction, reproduction
 from evaluation.releases.scratch import scratch
@@ -47,6 +49,7 @@ from evaluation.releases.signature import (
     signature_holds,
     sums_of,
 )
+from evaluation.releases.small_cells import Coarsening
 from evaluation.releases.tables import TABLES
 from evaluation.reports.choices import Choices, ChoicesError
 from evaluation.reports.encoders import AUTO, TFIDF
@@ -87,6 +90,11 @@ def release_reproduce(
                     folder=Path(folder),
                     shown=lambda content: _shown(released, _as_made(content, release.manifest)),
                 )
+                coarse = (
+                    []
+                    if stated.coarsening is None
+                    else coarsening_problems(studies, stated.coarsening, stated.numbers)
+                )
             rows = {table.name: numbers.get(table.name, 0) for table in TABLES}
             problems, unchecked = _compare(release, released, made, stated, choices, rows)
         found = reproduction(released, made.content)
@@ -101,15 +109,34 @@ def release_reproduce(
     known = [] if key else ["whose key signed it: pass the lab's public key with --key"]
     return replace(
         found,
-        problems=[*signed, *problems],
+        problems=[*signed, *problems, *(f"{MANIFEST}: {said}" for said in coarse)],
         checked=[
             notes,
             "the SHA-256 of every file",
             f"{REPORT}, {PAGE} with its figures and sentences, {RATINGS}, {CARD} and {MANIFEST}: made again from the tables and compared",
             "the files for other tools (Croissant, Frictionless, RO-Crate, DataCite, citation, methods, scripts): made again and compared",
         ],
-        unchecked=[*known, STATEMENTS, *unchecked],
+        unchecked=[*known, STATEMENTS, *_before_coarsening(stated, choices), *unchecked],
     )
+
+
+def _before_coarsening(stated: Stated, choices: Choices) -> list[str]:
+    """Figures that nobody can compute, because the data in the file are coarser than those that the authors had."""
+    said = _coarsened_warnings(stated, choices)
+    return (
+        [f"what the authors had before the data were coarsened. {' '.join(said).rstrip('.')}"] if said else []
+    )
+
+
+def _coarsened_warnings(stated: Stated, choices: Choices) -> list[str]:
+    if stated.coarsening is None:
+        return []
+    return report_warnings(stated.coarsening, stated.numbers, choices)
+
+
+def coarsened_warnings(manifest: Mapping[str, Any], encoders: Collection[str] = ()) -> list[str]:
+    """Which of the report's groups and figures can't be reproduced as the researchers had them, because a release has coarser data."""
+    return _coarsened_warnings(_stated(manifest), choices_of(manifest, encoders))
 
 
 def signature_problems(release: Archive, key: str) -> list[str]:
@@ -171,8 +198,15 @@ def _stated(manifest: Mapping[str, Any]) -> Stated:
         raise ArchiveError(f"{MANIFEST}: removed should be numbers")
     for name in ("software", "libraries"):
         part(name, str)
+    coarsening: Coarsening | None = None
+    numbers: dict[str, dict[str, int]] = {}
+    if "coarsening" in manifest:
+        try:
+            coarsening, numbers = coarsening_read(manifest["coarsening"])
+        except ValueError as error:
+            raise ArchiveError(f"{MANIFEST}: coarsening: {printable(str(error), most=300)}") from None
     about = About(**texts, creators=tuple(creators), date=date, attributes=frozenset(attributes))
-    return Stated(about, removed, attributes, free_text)
+    return Stated(about, removed, attributes, free_text, coarsening, numbers)
 
 
 def choices_of(manifest: Mapping[str, Any], encoders: Collection[str]) -> Choices:

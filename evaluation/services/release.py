@@ -46,28 +46,26 @@ def release_create(
     authors: str = "",
     attributes: Collection[str] = (),
     free_text: bool = False,
+    small_groups: str = Release.SmallGroups.COARSEN,
+    smallest_group: int = 5,
+    timings: str = Release.Timings.EXACT,
     user: User | None = None,
     send: bool = True,
 ) -> Release:
     """Request a release of a finished report; the job starts once the transaction is committed.
 
     The caller has checked that the researcher may do so for all the report's studies. ``authors`` are lines as ``creators_read`` reads
-    them. Raises ``ValidationError`` if the report isn't done, a line names no author, or no rater has an attribute of that name. Without ``send``, the caller builds it.
+    them. ``small_groups``, ``smallest_group`` and ``timings`` say how attributes and times are coarsened. Raises ``ValidationError`` if the report isn't done, a line names no author, or no rater has an attribute of that name. Without ``send``, the caller builds it.
     """
-    if report.state != Report.State.DONE:
-        raise ValidationError("Only a finished report can be released.")
-    known = attributes_of(report)
-    strange = sorted(set(attributes) - set(known))
-    if strange:
-        names = ", ".join(known) or "none"
-        raise ValidationError({"attributes": f"No rater has {strange[0]!r}. Attributes of raters: {names}."})
+    attributes_check(report, attributes)
     try:
         creators_read(authors.splitlines())
     except CreatorInvalid as error:
         raise ValidationError({"authors": f"{error}."}) from None
     release = Release(
         report=report, title=title.strip(), description=description.strip(), licence=licence.strip(),
-        citation=citation.strip(), authors=authors.strip(), attributes=sorted(set(attributes)), free_text=free_text, key=key_make(), created_by=user,
+        citation=citation.strip(), authors=authors.strip(), attributes=sorted(set(attributes)), free_text=free_text,
+        small_groups=small_groups, smallest_group=smallest_group, timings=timings, key=key_make(), created_by=user,
         progress="Waiting for a worker",
     )  # fmt: skip
     release.full_clean()
@@ -77,6 +75,17 @@ def release_create(
     if send:
         transaction.on_commit(lambda: _send(release.pk))
     return release
+
+
+def attributes_check(report: Report, attributes: Collection[str]) -> None:
+    """Raises ``ValidationError`` if a report isn't done, or no rater has an attribute of that name."""
+    if report.state != Report.State.DONE:
+        raise ValidationError("Only a finished report can be released.")
+    known = attributes_of(report)
+    strange = sorted(set(attributes) - set(known))
+    if strange:
+        names = ", ".join(known) or "none"
+        raise ValidationError({"attributes": f"No rater has {strange[0]!r}. Attributes of raters: {names}."})
 
 
 def _send(release_pk: int) -> None:
@@ -116,6 +125,7 @@ def _build(release: Release, file: IO[bytes]) -> dict[str, Any]:
     """Build the archive and store it; returns the columns of the release that this fills."""
     from evaluation.releases.about import About
     from evaluation.releases.build import release_build
+    from evaluation.releases.small_cells import Coarsening
 
     report, rows = release.report, Release.objects.filter(pk=release.pk)
 
@@ -139,6 +149,7 @@ def _build(release: Release, file: IO[bytes]) -> dict[str, Any]:
         about=about,
         free_text=release.free_text,
         decisions=_decisions(release),
+        coarsening=Coarsening(release.smallest_group, release.small_groups, release.timings),  # type: ignore[arg-type]
         file=file,
         progress=tell,
     )
@@ -156,6 +167,8 @@ def _build(release: Release, file: IO[bytes]) -> dict[str, Any]:
         "rows": [[name, number] for name, number in built.rows.items() if number],
         "removed": built.removed,
         "alone": built.alone,
+        "coarsened": [{"name": one.name, **one.to_json()} for one in built.attributes if one.changed],
+        "times": built.times,
         "values": comparison.values,
         "differing": comparison.differing,
         "differences": list(comparison.sentences[1:]) if comparison.differing else [],

@@ -14,6 +14,7 @@ from annotator.selectors.study import roles_from, study_role
 from annotator.selectors.user import user_of
 from evaluation.forms.releases import ReleaseForm, TextDecisionsForm
 from evaluation.models import Release, Report
+from evaluation.releases.cost import release_cost
 from evaluation.selectors.release import release_get_for, releases_of, texts_waiting
 from evaluation.selectors.report import may_on_all, report_get_for
 from evaluation.services.erasure import erased_notice
@@ -34,18 +35,25 @@ WAITING = (Release.State.QUEUED, Release.State.RUNNING)
 @never_cache
 @require_http_methods(["GET", "POST"])
 def releases(request: HttpRequest, pk: int) -> HttpResponse:
-    """A report's releases, newest first; a POST requests a new one."""
+    """A report's releases, newest first; a POST requests a new one, or only says what its coarsening would cost."""
     role = Membership.Role.VIEWER if request.method == "GET" else Membership.Role.EDITOR
     report = report_get_for(user=request.user, pk=pk, role=role)
     if report.state != Report.State.DONE:
         return redirect("evaluation:report", pk=pk)
     form = ReleaseForm(request.POST or None, report=report, initial={"title": f"Data: {report.study.title}"})
+    cost = None
     if request.method == "POST" and form.is_valid():
-        release = release_create(report=report, user=request.user, **form.cleaned_data)  # type: ignore[arg-type]
-        return redirect("evaluation:release", pk=release.pk)
+        if "cost" in request.POST:
+            cost = release_cost(
+                report=report, attributes=form.cleaned_data.get("attributes", ()), coarsening=form.coarsening
+            )
+        else:
+            release = release_create(report=report, user=request.user, **form.cleaned_data)  # type: ignore[arg-type]
+            return redirect("evaluation:release", pk=release.pk)
     context = _about(request, report) | {
         "report": report,
         "form": form,
+        "cost": cost,
         "releases": releases_of(report=report)[:100],
     }
     return render(request, "evaluation/releases.html", context, status=422 if form.errors else 200)

@@ -8,6 +8,7 @@ from benchmarks.validation.conger_grid import CROWDS
 from benchmarks.validation.conger_grid import DESIGNS as CONGER_DESIGNS
 from benchmarks.validation.mixed_grid import DESIGNS as MIXED_DESIGNS
 from benchmarks.validation.panels import PANELS
+from benchmarks.validation.sequential_grid import DESIGNS as WATCHED_DESIGNS
 from benchmarks.validation.write import HERE, MIXED, TARGET, build
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS
 from tests.evaluation.agreement.simulate_numbers import NUMBER_DESIGNS
@@ -114,6 +115,22 @@ def test_intervals_of_gain_cover_wherever_most_studies_have_one():
             else:
                 assert figure == "nsg", (name, figure, found)
                 assert not found["coverage"] or found["coverage"] >= 0.914, (name, found)
+
+
+def test_watched_studies_without_an_effect_are_seldom_called_significant():
+    grid = results("sequential_grid")
+    assert grid["about"]["runs"] >= 1_000
+    assert grid["about"]["every"] == 20
+    assert grid["designs"] == {name: vars(design) for name, design in WATCHED_DESIGNS.items()}
+    for name, found in grid["significant"].items():
+        design = WATCHED_DESIGNS[name]
+        if design.effect:
+            assert found["obrien_fleming"] > 0.9, name
+            continue
+        assert found["confidence_sequence"] <= 0.05, name
+        assert found["plain"] > 0.2, "watching the plain interval misleads"
+        if design.paired:  # of a true 5 %, 1,000 studies show 6.4 % at most
+            assert max(found["obrien_fleming"], found["pocock"]) <= 0.064, name
 
 
 def test_metrics_were_simulated_often_enough():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -27,41 +26,7 @@ from evaluation.agreement.reading import ReadRatings, read_ratings
 from evaluation.agreement.reading_counts import read_counts
 from evaluation.agreement.selection import select_rows, without_labels
 from evaluation.agreement.summary import AgreementSummary, summarize
-
-
-def _names(text: str) -> list[str]:
-    """Names separated by commas; one with a comma in it can be quoted, as in CSV."""
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    if not names or not all(names):
-        raise argparse.ArgumentTypeError(f"expected names separated by commas, got {text!r}")
-    return names
-
-
-def _whole(least: int) -> Any:
-    def whole(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"expected a whole number, {least} or more, got {text!r}")
-        return int(text)
-
-    return whole
-
-
-def _share(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, got {text!r}")
-    return number
-
-
-def _pairs(arguments: list[str]) -> dict[str, str]:
-    """Read ``OLD=NEW`` pairs: labels that are replaced by others."""
-    for argument in arguments:
-        if "=" not in argument[1:]:
-            raise CommandError(f"--recode: expected OLD=NEW, got {argument!r}")
-    return {old: new for old, _, new in (argument.partition("=") for argument in arguments)}
+from evaluation.management.option_types import names, pairs, share, whole
 
 
 class Command(BaseCommand):
@@ -114,7 +79,7 @@ class Command(BaseCommand):
         )  # fmt: skip
         parser.add_argument("--level", choices=("nominal", "ordinal", "interval", "ratio"), default="nominal")
         parser.add_argument(
-            "--order", type=_names, default=[], metavar="a,b,c", help="all labels, from low to high"
+            "--order", type=names, default=[], metavar="a,b,c", help="all labels, from low to high"
         )
         parser.add_argument(
             "--recode", nargs="+", action="extend", default=[], metavar="OLD=NEW", help="read a label as another",
@@ -128,12 +93,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--decimal-comma", action="store_true", help="numbers have a decimal comma: 2,5")
         parser.add_argument(
-            "--min-overlap", type=_whole(1), default=10, metavar="N",
+            "--min-overlap", type=whole(1), default=10, metavar="N",
             help="pairs of raters that share fewer units are listed, not averaged (10)",
         )  # fmt: skip
         parser.add_argument(
             "--bootstrap",
-            type=_whole(0),
+            type=whole(0),
             default=1000,
             metavar="N",
             help="replicates for the intervals (1000); 0: none",
@@ -142,7 +107,7 @@ class Command(BaseCommand):
             "--raters", choices=("these", "new"), default="these",
             help="intervals for these raters and other units, or for new raters too (these)",
         )  # fmt: skip
-        parser.add_argument("--seed", type=_whole(0), default=0, metavar="N", help="of the bootstrap (0)")
+        parser.add_argument("--seed", type=whole(0), default=0, metavar="N", help="of the bootstrap (0)")
         parser.add_argument(
             "--all-pairs", action="store_true",
             help="print every pair of raters, not only the 20 with the lowest kappa",
@@ -150,13 +115,13 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=("text", "json", "csv"), default="text")
         parser.add_argument(
             "--simulators",
-            type=_names,
+            type=names,
             default=[],
             metavar="A,B",
             help="raters that are models; the others are people",
         )
         parser.add_argument(
-            "--epsilon", type=_share, default=0.2, metavar="X",
+            "--epsilon", type=share, default=0.2, metavar="X",
             help="of the alternative annotator test: 0.2 experts, 0.15 skilled people, 0.1 a crowd (0.2)",
         )  # fmt: skip
         parser.add_argument(
@@ -236,7 +201,7 @@ def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
         order=options["order"],
         simulators=options["simulators"],
         spelling=Spelling(
-            options["missing"], _pairs(options["recode"]), options["fold_case"], options["decimal_comma"]
+            options["missing"], pairs(options["recode"]), options["fold_case"], options["decimal_comma"]
         ),
         name=name,
     )

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         from evaluation.releases.archive import ArchiveError
         from evaluation.releases.importing import release_import
         from evaluation.releases.reading import release_open
-        from evaluation.releases.reproduce import signature_problems
+        from evaluation.releases.reproduce import coarsened_warnings, signature_problems
         from evaluation.releases.reproduction import in_words
         from evaluation.services.imported_report import imported_report
 
@@ -75,3 +75,5 @@ class Command(BaseCommand):
                 f"The studies were imported, but their report ({report.pk}) isn't the released one.\n{words}"
             )
         self.stdout.write(f"Report {report.pk}: {words}")
+        for said in coarsened_warnings(release.manifest):
+            self.stdout.write(printable_lines(said))

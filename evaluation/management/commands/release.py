@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("report", type=int, help="The report's number.")
-        parser.add_argument("--output", type=Path, required=True, help="The file to write, a ZIP archive.")
+        parser.add_argument("--output", type=Path, help="The file to write, a ZIP archive.")
         for name, text in (
             ("title", "The title of the data card."),
             ("description", "What the data are and who collected them. Markdown."),
@@ -48,6 +48,31 @@ class Command(BaseCommand):
         )
 
         parser.add_argument(
+            "--small-groups",
+            choices=Release.SmallGroups.values,
+            default=Release.SmallGroups.COARSEN,
+            help="What happens to attributes, and combinations of them, that few raters share: coarsen (numbers become bands, rare values "
+            "“other”), drop or keep. Default: coarsen.",
+        )
+        parser.add_argument(
+            "--smallest-group",
+            type=int,
+            default=5,
+            metavar="N",
+            help="Every combination of attributes is shared by at least this many raters. Default: 5.",
+        )
+        parser.add_argument(
+            "--timings",
+            choices=Release.Timings.values,
+            default=Release.Timings.EXACT,
+            help="The seconds that answers took: exact, rounded to 1 or 10 seconds, or none. Default: exact.",
+        )
+        parser.add_argument(
+            "--cost",
+            action="store_true",
+            help="Only print how many raters, values and rows the coarsening would change. Nothing is made.",
+        )
+        parser.add_argument(
             "--free-text",
             action="store_true",
             help="Release answers in words and reasons of exclusions. Someone has to approve each text on the release's page first; "
@@ -55,11 +80,29 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from evaluation.services.release import release_compute, release_create
+        from evaluation.services.release import attributes_check, release_compute, release_create
 
         report = Report.objects.filter(pk=options["report"]).first()
         if report is None:
             raise CommandError(f"no report has the number {options['report']}")
+        if not (options["cost"] or options["output"]):
+            raise CommandError("--output is missing: the file to write")
+        chosen = {name: options[name] for name in ("small_groups", "smallest_group", "timings")}
+        if options["cost"]:
+            from evaluation.releases.cost import release_cost
+            from evaluation.releases.small_cells import Coarsening
+
+            if not 2 <= options["smallest_group"] <= 1000:
+                raise CommandError("--smallest-group: expected a whole number from 2 to 1000")
+            try:
+                attributes_check(report, options["attributes"])
+            except ValidationError as error:
+                raise CommandError("; ".join(error.messages)) from error
+            cost = release_cost(
+                report=report, attributes=options["attributes"], coarsening=Coarsening(**chosen)
+            )
+            self.stdout.write("\n".join(cost.sentences) or "Nothing would be coarsened.")
+            return
         texts = {name: options[name] for name in ("title", "description", "licence", "citation")}
         try:
             release = release_create(
@@ -68,6 +111,7 @@ class Command(BaseCommand):
                 attributes=options["attributes"],
                 free_text=options["free_text"],
                 send=False,
+                **chosen,
                 **texts,
             )
         except ValidationError as error:

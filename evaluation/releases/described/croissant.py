@@ -122,7 +122,7 @@ def _responsible(facts: Description) -> dict[str, Any]:
         "rai:dataAnnotationProtocol": " ".join(map(_protocol, facts.studies)),
         "rai:dataAnnotationPlatform": [facts.software],
         "rai:annotationsPerItem": listed([f"{study.redundancy} ({study.slug})" for study in facts.studies]),
-        "rai:annotatorDemographics": [attributes],
+        "rai:annotatorDemographics": [" ".join([attributes, *facts.coarsened])],
         "rai:machineAnnotationTools": simulators,
         "rai:personalSensitiveInformation": [
             f"People have pseudonyms made for this release alone; names, addresses, panel ids and dates are left out. {texts}"

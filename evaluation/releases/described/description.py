@@ -52,6 +52,7 @@ class Description:
     rows: Mapping[str, int]
     attributes: tuple[str, ...]
     free_text: bool
+    coarsened: tuple[str, ...]
     sentences: Mapping[str, tuple[str, ...]]
     software: str
 
@@ -85,6 +86,7 @@ def describe(
     date: str,
     attributes: Sequence[str],
     free_text: bool,
+    coarsened: Sequence[str],
     studies: Sequence[Study],
     content: Mapping[str, Any],
     rows: Mapping[str, int],
@@ -105,6 +107,7 @@ def describe(
         rows=dict(rows),
         attributes=tuple(sorted(attributes)),
         free_text=free_text,
+        coarsened=tuple(coarsened),
         sentences={name: sections.get(name, ()) for name in ("data", "conduct", "method")},
         software=software,
     )

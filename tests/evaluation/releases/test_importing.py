@@ -20,7 +20,7 @@ from evaluation.releases.importing import release_import
 from evaluation.releases.reading import release_open
 from evaluation.releases.tables import TABLES
 from evaluation.services.imported_report import imported_report
-from tests.evaluation.releases.releases import PRIVATE, built, files_of, rebuilt
+from tests.evaluation.releases.releases import PRIVATE, built, files_of, rebuilt, renamed_away
 from tests.evaluation.reports import paper_studies
 from tests.evaluation.reports.studies import paid_study, small_study, stored
 from tests.factories import make_user
@@ -36,12 +36,6 @@ MAKES = [
     paper_studies.p3_properties_study,
 ]
 NAMES = ["small", "paid", "p1", "p2", "p3 utility", "p3 generalization", "p3 properties"]
-
-
-def renamed_away() -> None:
-    """As on another installation: the studies and people that were released aren't there."""
-    for study in Study.objects.all():
-        Study.objects.filter(pk=study.pk).update(slug=f"old-{study.pk}")
 
 
 def released(make: Callable[[], Study], **about: Any) -> io.BytesIO:
