@@ -135,7 +135,7 @@ def code(text: str) -> str:
 def intervals() -> str:
     """How intervals are made, with the numbers that the code uses."""
     from evaluation.agreement.bootstrap import DEFAULT_REPLICATES
-    from evaluation.core.interval import LEAST_CLUSTERS, LEAST_VARIED, LEVEL
+    from evaluation.core.interval import LEAST_CLUSTERS, LEAST_PAIRS, LEAST_VARIED, LEVEL
     from evaluation.metrics.association import LEAST_PER_CELL
     from evaluation.metrics.mixed import LAPLACE_INTERVAL
 
@@ -156,9 +156,8 @@ def intervals() -> str:
 | {LAPLACE_INTERVAL} | the same by Laplace's approximation | |
 | {level} jackknife t interval | averages of kappa over pairs of raters | see [agreement.md](agreement.md) |
 | {level} interval of the mixed model | intraclass correlations | quantiles of the posterior of the standard deviations of units, raters and residuals; beside it stands a jackknife over instances |
-| {level} simultaneous interval | the winning rate of the alternative annotator test | Holm's tests over the people: how many are certainly stood in for, and how many certainly not. Usually wider than {level} asks, since a share of a few people has few values |
 | {level} t interval, Obuchowski's variance | areas under the ROC curve | Obuchowski (1997): labels of one instance are one cluster; made on the scale of logits |
-| none: ... | | the reason: fewer than {LEAST_CLUSTERS} instances; fewer than {LEAST_VARIED} with another label than the most frequent one (chance-corrected agreement); a mean of similarities of exactly 0 or 1; replicates in which the figure isn't defined |
+| none: ... | | the reason: fewer than {LEAST_CLUSTERS} instances; fewer than {LEAST_VARIED} with another label than the most frequent one (chance-corrected agreement); fewer than {LEAST_PAIRS} pairs of ratings with two labels (kappa); a winning rate, which has simultaneous bounds instead; a mean of similarities of exactly 0 or 1; replicates in which the figure isn't defined |
 """
 
 
