@@ -71,7 +71,7 @@ def test_the_parts_are_those_that_the_file_names(tmp_path: Path) -> None:
     assert dataset_load(name="d", path=path, task="yes_no")[1] == 0  # the same file again
 
     path.write_text("\n".join(["qid,question,answer,part", rows[0].replace("Train", "test")]))
-    with pytest.raises(FileRefused, match="part: 'test' the dataset 'd' has this key in the train part"):
+    with pytest.raises(FileRefused, match="part: 'test': the dataset 'd' has this key in the train part"):
         dataset_load(name="d", path=path, task="yes_no")
 
 
