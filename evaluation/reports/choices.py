@@ -120,7 +120,7 @@ class Choices:
     ``cannot_guess`` says what “cannot guess” counts as in what an explanation adds, where it is left out of precision anyway.
     ``epsilon`` is that of the alternative annotator test: what a person may be worth more than a simulator that replaces people.
     ``items`` says whether prediction-powered intervals are for items like these or for these items, ``raters`` whether those of agreement are for
-    these raters or for raters like these. ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
+    these raters or for raters like these. ``money`` is what a next study may cost; 0: what this study's judgments did. ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
 
@@ -172,6 +172,10 @@ class Choices:
     raters: str = _choice(
         "these", "option", "Intervals of agreement are for", options=RATERS, later=True,
         hint="Agreement can be generalised to other raters of the same kind: wider, from five raters on. Other intervals are for these raters.",
+    )  # fmt: skip
+    money: int = _choice(
+        0, "whole", "Money for the next study", most=10**9, later=True,
+        hint="For the section on how many items by how many raters it buys; in judgments if nothing is paid. 0: what this study’s judgments cost.",
     )  # fmt: skip
     min_overlap: int = _choice(
         10, "whole", "Minimum shared units per pair", least=1, most=10**6,
