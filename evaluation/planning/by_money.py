@@ -118,9 +118,11 @@ def plan_money(
             (components.rest / (n * k), (n - 1) * (k - 1) if k > 1 else n - 1),
         ]
         parts += [(components.raters / k, k - 1)] if raters == "like" else []
+        known = k > 1 or raters == "these"
         variance = sum(part for part, _ in parts)
         error = math.sqrt(variance)
-        rows.append(DesignRow(k, n, n * k, n * k * price, error, 2 * error * _quantile(parts, variance)))
+        width = 2 * error * _quantile(parts, variance) if known else math.nan
+        rows.append(DesignRow(k, n, n * k, n * k * price, error, width))
     return rows
 
 

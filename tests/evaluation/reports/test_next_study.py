@@ -26,7 +26,7 @@ def judged_study(*, people: int = 5, items: int = 20, pay: str = "0.25"):
             study, key=f"i{number:02}", instance=f"x{number:02}", system="robot", real_output=real
         )
         for place, rater in enumerate(raters):
-            wrong = number % 6 == 0 and place != 1 or (3 * number + place) % 7 == 0
+            wrong = (number % 6 == 0 and place != 1) or (3 * number + place) % 7 == 0
             label = (
                 "cannot_guess"
                 if number + place == 9
