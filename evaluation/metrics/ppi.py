@@ -73,18 +73,24 @@ class _Parts:
             second[no] = -(guess[no] - guess[no].mean()) / no.sum()
         return _sums(self.clusters, first, size), _sums(self.clusters, second, size)
 
-    def influence_among_these(self, theta: float, tuning: float) -> Floats:
-        """Each cluster's share in the error as an estimate of these rows' own ratio, before the finite-population correction.
+    def influence_among_these(self, theta: float) -> tuple[Floats, Floats]:
+        """The same where these rows' own ratio is estimated: of the labelled rows alone.
 
-        The simulator's mean over the unlabelled rows minus that over the labelled is M / N of that over all M rows minus that over the
-        labelled, and that over all rows has no error: the labelled rows alone have one.
+        The simulator's mean over the N unlabelled rows minus that over the labelled is (n + N) / N times that over all rows minus that
+        over the labelled, and that over all rows has no error.
         """
         yes = self.labelled
-        weight = tuning * len(yes) / max(int((~yes).sum()), 1)
         own = np.where(yes, self.top - theta * self.bottom, 0.0)
-        found = own - weight * (self.predicted_top - theta * self.predicted_bottom)
-        share = np.where(yes, (found - found[yes].mean()) / yes.sum(), 0.0)
-        return _sums(self.clusters, share, int(self.clusters.max()) + 1)
+        guess = self.predicted_top - theta * self.predicted_bottom
+        shares = [np.where(yes, (part - part[yes].mean()) / yes.sum(), 0.0) for part in (own, guess)]
+        first, second = (_sums(self.clusters, part, int(self.clusters.max()) + 1) for part in shares)
+        return first, second
+
+    @property
+    def more(self) -> float:
+        """All rows for each unlabelled one, (n + N) / N; 1 where every row is labelled."""
+        others = int((~self.labelled).sum())
+        return len(self.labelled) / others if others else 1.0
 
 
 def _sums(clusters: Ints, values: Floats, size: int) -> Floats:
@@ -121,7 +127,8 @@ def prediction_powered_ratio(
     theta that the correction drives past a bound is put on it. With ``items`` *these*, the interval is for the ratio that people
     would give all n + N rows instead of for rows like these: the variance is that of the labelled rows' y - lambda (n + N) / N f, times the
     share of rows that nobody labelled (:func:`evaluation.core.estimand.unsampled`), so that its width is 0 when every row is
-    labelled. It holds where the labelled rows are a random sample of all.
+    labelled. lambda is then that of the labelled rows' regression of y on f, clusters are weighted as if each had been left out of it (HC3),
+    and t has one degree of freedom less than there are labelled clusters, or others if they are fewer. It holds where the labelled rows are a random sample of all.
     Undefined where the labelled bottoms add up to 0. Sources: Angelopoulos et al. 2023 (both papers).
 
     >>> import numpy as np
@@ -166,6 +173,9 @@ def _estimate(parts: _Parts, simulator: float, tuning: float | None, *, these: b
     n, others = int(parts.labelled.sum()), int((~parts.labelled).sum())
     alone = parts.solve(0.0)
     own, correction = parts.influence(alone)
+    chosen = tuning is None
+    if tuning is None and these:
+        tuning = _weight_among_these(parts, alone)
     if tuning is None:
         spread = float(correction @ correction)
         tuning = float(np.clip(own @ correction / spread, 0.0, 1.0)) if spread > 0 else 0.0
@@ -176,20 +186,20 @@ def _estimate(parts: _Parts, simulator: float, tuning: float | None, *, these: b
     clusters = len(np.unique(parts.clusters[parts.labelled]))
     variance = _variance(*parts.influence(theta), tuning, scale, clusters)
     base = float(parts.bottom[parts.labelled].mean())
+    rest: int | None = None  # clusters with unlabelled rows, where these rows are estimated
     touched = np.bincount(parts.clusters[parts.labelled], minlength=len(own)) > 0
     people_variance = _variance(own[touched], correction[touched], 0.0, base, clusters)
     if these:
         left = unsampled(n, n + others)
-        only = parts.influence_among_these(theta, tuning)
+        only = _errors_among_these(parts, theta, tuning, leverage=chosen)
         variance = left * _variance(only, correction, 0.0, scale, clusters)
         people_variance *= left
+        rest = len(np.unique(parts.clusters[~parts.labelled])) if others else 0
     gain = people_variance / variance if variance > 0 and people_variance > 0 else NAN
     bounds = parts.bounds
     return PredictionPowered(
-        estimate=_t_interval(
-            min(max(theta, bounds[0]), bounds[1]), variance, (n, others), clusters, bounds, these=these
-        ),
-        people=_t_interval(alone, people_variance, (n, others), clusters, bounds, these=these),
+        estimate=_t_interval(min(max(theta, bounds[0]), bounds[1]), variance, n, clusters, bounds, rest=rest),
+        people=_t_interval(alone, people_variance, n, clusters, bounds, rest=rest),
         simulator=simulator,
         tuning=tuning,
         gain=gain,
@@ -197,6 +207,24 @@ def _estimate(parts: _Parts, simulator: float, tuning: float | None, *, these: b
         labelled=n,
         unlabelled=others,
     )
+
+
+def _weight_among_these(parts: _Parts, theta: float) -> float:
+    """lambda from the regression of people's labels on the simulator's over the labelled rows."""
+    own, guess = parts.influence_among_these(theta)
+    spread = float(guess @ guess)
+    return float(np.clip(own @ guess / spread / parts.more, 0.0, 1.0)) if spread > 0 else 0.0
+
+
+def _errors_among_these(parts: _Parts, theta: float, tuning: float, *, leverage: bool) -> Floats:
+    """Each labelled cluster's share in the error. With ``leverage`` as if lambda came from the other clusters: few clusters in which
+    the simulator errs decide it, and fit better than others would."""
+    own, guess = parts.influence_among_these(theta)
+    errors = own - tuning * parts.more * guess
+    spread = float(guess @ guess)
+    if not leverage or not tuning > 0 or spread <= 0:
+        return errors
+    return np.asarray(errors / np.maximum(1 - guess * guess / spread, 0.1), dtype=np.float64)
 
 
 def _variance(own: Floats, correction: Floats, tuning: float, scale: float, clusters: int) -> float:
@@ -207,10 +235,9 @@ def _variance(own: Floats, correction: Floats, tuning: float, scale: float, clus
 
 
 def _t_interval(
-    value: float, variance: float, rows: tuple[int, int], clusters: int, bounds: Bounds, *, these: bool
+    value: float, variance: float, n: int, clusters: int, bounds: Bounds, *, rest: int | None
 ) -> Estimate:
-    n, others = rows
-    if these and not others:
+    if rest == 0:
         return Estimate(
             value, value, value, n=n, interval=f"known: people labelled every item, {THESE_ITEMS}"
         )
@@ -218,9 +245,10 @@ def _t_interval(
         return Estimate(value, n=n, interval=why)
     if variance <= 0:
         return Estimate(value, n=n, interval="none: all labelled values are the same")
-    low, high = t_interval(value, math.sqrt(variance), degrees_of_freedom=clusters - 1, bounds=bounds)
+    degrees = clusters - 1 if rest is None else max(min(clusters, rest) - 1, 1)
+    low, high = t_interval(value, math.sqrt(variance), degrees_of_freedom=degrees, bounds=bounds)
     how = f"95 % t interval, sandwich variance over instances, {clusters} labelled"
-    how += f", finite-population correction, {THESE_ITEMS}" if these else ""
+    how += f", finite-population correction, {THESE_ITEMS}" if rest is not None else ""
     return Estimate(value, low, high, n=n, interval=how)
 
 

@@ -46,8 +46,8 @@ def test_intervals_for_these_items_are_narrower_and_have_no_width_in_the_end() -
     study = helped(judged=16)
     like, these = (computed(study, replicates=100, items=items).content for items in ("like", "these"))
     wide, narrow = shown(like, "Helped"), shown(these, "Helped")
-    assert wide["value"] == narrow["value"]
-    assert narrow["high"] - narrow["low"] < 0.75 * (wide["high"] - wide["low"])
+    assert narrow["value"] == pytest.approx(wide["value"], abs=0.05)
+    assert narrow["high"] - narrow["low"] < 0.9 * (wide["high"] - wide["low"])
     assert estimand_of(narrow["interval"]) == Estimand("these", "these")
     alone = shown(these, "People alone")
     assert estimand_of(alone["interval"]) == Estimand("these", "these")
