@@ -24,6 +24,7 @@ MODULES = (
     "evaluation.metrics",
     "evaluation.planning.synthetic",
     "evaluation.planning.sample_size",
+    "evaluation.planning.by_money",
 )
 METRICS = ROOT / "docs" / "metrics.md"
 _INTERVALS = re.compile(
@@ -149,7 +150,7 @@ def intervals() -> str:
 | {level} Wilson interval | a share of exactly 0 or 1 | over instances |
 | {level} noncentral chi-square interval | Theil's U and the correlation ratio below one half | both are biased upwards near 0. From {LEAST_PER_CELL} cases for each combination of labels, or category, on; a permutation says how large U is by chance |
 | {level} percentile interval | medians | the middle of the resampled medians |
-| {level} t interval, sandwich variance | prediction-powered estimates | variance over instances |
+| {level} t interval, sandwich variance | prediction-powered estimates | variance over instances; for *these items* times the share that nobody labelled, and no width where people labelled every item |
 | {level} adjusted t interval, sandwich variance | a simulator's rates corrected by its errors | as Lang and Reiczigel (2014): rows are added to the labelled ones and the centre is shifted, so that it covers with few labels too |
 | {level} t interval of the logarithm of the ratio of errors | NSG | the ratio of the error rates with and without the explanation, linearised over instances; both arms of an instance are one cluster |
 | {level} normal approximation to the posterior | Tables 14 and 15 of P3 by variational Bayes | |

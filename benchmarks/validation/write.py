@@ -20,7 +20,7 @@ TITLES = {
 
 def build() -> str:
     """The whole page."""
-    checks, grid, numbers, metrics, again, conger, gain, mixed, panels = (
+    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, finite = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
         for name in (
             "checks",
@@ -32,11 +32,12 @@ def build() -> str:
             "gain_grid",
             "mixed_grid",
             "alternative_grid",
+            "finite_grid",
         )
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `finite_grid` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -85,6 +86,13 @@ def build() -> str:
         f"{metrics['about']['runs']:,} simulated studies a figure: 100 instances (300 for the prediction-powered figures, people on "
         "60 of them), follow-ups of one instance correlated at .2.",
         "\n".join(_metrics(metrics)),
+        "## Coverage of prediction-powered 95 % intervals for these items",
+        f"{finite['about']['runs']:,} simulated studies a design, last run on {finite['about']['date']}: people label all follow-ups of some instances, "
+        "drawn at random, a simulator those of all. The truth is what people's labels on all items of the same study give. Helped by the simulator and by people "
+        "alone; in brackets the share of studies with an interval, where it isn't all: there is none where the simulator makes no error on the labelled items. "
+        "The widths are those of helped macro precision. "
+        f"Every interval includes its estimate: {'yes' if _all_hold(finite) else 'NO'}.",
+        "\n".join(_finite(finite)),
         "## Coverage of simulatability gain's 95 % intervals",
         f"{gain['about']['runs']:,} simulated studies a design, last run on {gain['about']['date']}: instances x follow-ups, three raters of 15 on each "
         "follow-up in each arm unless the design says otherwise. Skill of raters and difficulty of instances and follow-ups are normal on the logit "
@@ -223,6 +231,28 @@ def _gain(gain: dict[str, Any]) -> Iterator[str]:
     for name, row in gain["coverage"].items():
         cells = [_share(row[figure]) for figure in GAIN]
         yield f"| {name} | {row['nsg']['truth']:.2f} | " + " | ".join(cells) + " |"
+
+
+FINITE = {"precision": "precision, macro", "micro": "precision, micro", "simulatable": "simulatable share"}
+
+
+def _finite(finite: dict[str, Any]) -> Iterator[str]:
+    heads = [f"{title}, {how}" for title in FINITE.values() for how in ("helped", "alone")]
+    yield (
+        "| labelled instances | follow-ups | simulator right | "
+        + " | ".join(heads)
+        + " | width | width for items like these |"
+    )
+    yield "|---|---|---|" + "---|" * (len(heads) + 2)
+    for name, row in finite["coverage"].items():
+        design = finite["designs"][name]
+        cells = [_share(row[f"{figure}, {kind}"]) for figure in FINITE for kind in ("estimate", "people")]
+        helped = row["precision, estimate"]
+        widths = f"{helped['width']:.3f} | {helped['width for items like these']:.3f}"
+        yield (
+            f"| {design['labelled']} of {design['instances']} | {design['follow_ups']} | {design['simulator']:g} | "
+            f"{' | '.join(cells)} | {widths} |"
+        )
 
 
 def _share(found: dict[str, Any] | None) -> str:

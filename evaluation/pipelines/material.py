@@ -203,7 +203,8 @@ def instances(run: Run) -> QuerySet[Instance]:
     part = run.options.get("part", "all")
     if part == "all":
         return of_dataset
-    pks = [pk for pk, own in parts_of(run.dataset).items() if own == part]
+    parts = parts_of(run.dataset) if run.dataset else {}
+    pks = [pk for pk, own in parts.items() if own == part]
     return of_dataset.filter(pk__in=pks)
 
 
