@@ -128,7 +128,7 @@ def prediction_powered_ratio(
     would give all n + N rows instead of for rows like these: the variance is that of the labelled rows' y - lambda (n + N) / N f, times the
     share of rows that nobody labelled (:func:`evaluation.core.estimand.unsampled`), so that its width is 0 when every row is
     labelled. lambda is then that of the labelled rows' regression of y on f, clusters are weighted as if each had been left out of it (HC3),
-    and t has one degree of freedom less than there are labelled clusters, or others if they are fewer. It holds where the labelled rows are a random sample of all.
+    and t has one degree of freedom less than there are labelled clusters, or others if they are fewer (people alone: labelled ones). It holds where the labelled rows are a random sample of all.
     Undefined where the labelled bottoms add up to 0. Sources: Angelopoulos et al. 2023 (both papers).
 
     >>> import numpy as np
@@ -199,7 +199,7 @@ def _estimate(parts: _Parts, simulator: float, tuning: float | None, *, these: b
     bounds = parts.bounds
     return PredictionPowered(
         estimate=_t_interval(min(max(theta, bounds[0]), bounds[1]), variance, n, clusters, bounds, rest=rest),
-        people=_t_interval(alone, people_variance, n, clusters, bounds, rest=rest),
+        people=_t_interval(alone, people_variance, n, clusters, bounds, rest=rest and max(rest, clusters)),
         simulator=simulator,
         tuning=tuning,
         gain=gain,

@@ -203,7 +203,7 @@ def test_these_items_have_the_finite_population_variance_by_hand():
     assert (found.estimate.low, found.estimate.high) == pytest.approx(
         on_the_logit_scale(found.estimate.value, half)
     )
-    alone = stats.t.ppf(0.975, rest - 1) * math.sqrt(0.4 * y[:n].var(ddof=1) / n)
+    alone = stats.t.ppf(0.975, n - 1) * math.sqrt(0.4 * y[:n].var(ddof=1) / n)
     assert (found.people.low, found.people.high) == pytest.approx(
         on_the_logit_scale(found.people.value, alone)
     )
