@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,8 @@ from evaluation.reports.words import count, number
 
 #: With fewer judged items, components of variance say too little.
 LEAST_ITEMS = 8
+#: The figure shows widths of up to this many times the narrowest.
+SHOWN = 5
 WHOSE: dict[Raters, str] = {"like": "raters like these", "these": "these raters"}
 
 
@@ -143,6 +144,7 @@ def _table(rows: dict[Raters, list[DesignRow]], spent: str, pay: float) -> Table
 
 
 def _figure(rows: dict[Raters, list[DesignRow]], what: str, spent: str) -> Figure:
+    narrowest = min((row.width for found in rows.values() for row in found if row.width > 0), default=1.0)
     points = [
         {
             "label": f"{count(row.raters, 'rater')} × {count(row.items, 'item')}",
@@ -151,7 +153,7 @@ def _figure(rows: dict[Raters, list[DesignRow]], what: str, spent: str) -> Figur
         }
         for whose in WHOSE
         for row in rows[whose]
-        if not math.isnan(row.width)
+        if row.width <= SHOWN * narrowest or row.width == 0  # not nan
     ]
     widest = max((point["value"] for point in points), default=1.0)
     return Figure(
@@ -159,6 +161,7 @@ def _figure(rows: dict[Raters, list[DesignRow]], what: str, spent: str) -> Figur
         title=f"Width of the 95 % interval of {what}, for {spent}",
         alt="The values of the table of items by raters.",
         form="intervals",
+        notes=[f"Only widths of up to {SHOWN} times the narrowest; the table has all."],
         data={
             "x": "Width of the 95 % interval",
             "shape": "number",
