@@ -239,18 +239,18 @@ FINITE = {"precision": "precision, macro", "micro": "precision, micro", "simulat
 def _finite(finite: dict[str, Any]) -> Iterator[str]:
     heads = [f"{title}, {how}" for title in FINITE.values() for how in ("helped", "alone")]
     yield (
-        "| labelled instances | follow-ups | simulator right | "
+        "| labelled instances | follow-ups | precision | simulator right | "
         + " | ".join(heads)
         + " | width | width for items like these |"
     )
-    yield "|---|---|---|" + "---|" * (len(heads) + 2)
+    yield "|---|---|---|---|" + "---|" * (len(heads) + 2)
     for name, row in finite["coverage"].items():
         design = finite["designs"][name]
         cells = [_share(row[f"{figure}, {kind}"]) for figure in FINITE for kind in ("estimate", "people")]
         helped = row["precision, estimate"]
         widths = f"{helped['width']:.3f} | {helped['width for items like these']:.3f}"
         yield (
-            f"| {design['labelled']} of {design['instances']} | {design['follow_ups']} | {design['simulator']:g} | "
+            f"| {design['labelled']} of {design['instances']} | {design['follow_ups']} | {design['precision']:g} | {design['simulator']:g} | "
             f"{' | '.join(cells)} | {widths} |"
         )
 

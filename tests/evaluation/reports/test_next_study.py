@@ -61,10 +61,10 @@ def test_the_plan_is_that_of_the_studys_own_components() -> None:
         assert shown[str(k), "Width, raters like these"]["value"] == pytest.approx(plan[k].width)
     assert "does not show how much others differ" in shown["1", "Width, raters like these"]["reason"]
     for name in ("next-study-widths.light.svg", "next-study-widths.dark.svg"):
-        assert content.figures[name][1].startswith(b"<svg")
+        assert content.files[name][1].startswith(b"<svg")
     for name in ("html", "latex", "csv", "text"):
-        assert "5 raters" in export(content.content, content.figures, name) or name in ("latex", "csv")
-        assert "The next study" in export(content.content, content.figures, name) or name == "csv"
+        assert "5 raters" in export(content.content, content.files, name) or name in ("latex", "csv")
+        assert "The next study" in export(content.content, content.files, name) or name == "csv"
 
 
 def test_the_money_is_a_choice() -> None:
