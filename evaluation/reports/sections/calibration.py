@@ -55,7 +55,7 @@ def _sentence(ctx: Context, name: str, test: AlternativeTest) -> str:
         may = "may" if test.winning_rate.value >= 0.5 else "may not"
         verdict = (
             f" By the alternative annotator test with ε = {test.epsilon:g}, it {may} replace them: its winning rate is "
-            f"{stated(test.winning_rate, ('person', 'people'))}{_bounds(test, ', and certainly ')}."
+            f"{stated(test.winning_rate, ('person', 'people'))}."
         )
     else:
         verdict = f" The alternative annotator test with ε = {test.epsilon:g} is not defined: {test.winning_rate.reason}."
@@ -71,10 +71,10 @@ def _sentence(ctx: Context, name: str, test: AlternativeTest) -> str:
     )
 
 
-def _bounds(test: AlternativeTest, before: str = "") -> str:
+def _bounds(test: AlternativeTest) -> str:
     """Between which shares the winning rate certainly lies; empty without bounds."""
     found = test.winning_bounds
-    return f"{before}{number(found.at_least)} to {number(found.at_most)}" if found else ""
+    return f"{number(found.at_least)} to {number(found.at_most)}" if found else ""
 
 
 def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:

@@ -13,7 +13,7 @@ from evaluation.planning.by_money import Components, DesignRow, best_of, compone
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
-from evaluation.reports.words import count, number
+from evaluation.reports.words import count
 
 #: With fewer judged items, components of variance say too little.
 LEAST_ITEMS = 8
@@ -40,7 +40,7 @@ def next_study(ctx: Context) -> Section | None:
     return Section(
         id="next-study",
         title="The next study: items by raters for the same money",
-        prose=[_sentence(what, spent, rows)],
+        prose=[_sentence(what, rows)],
         blocks=[_components(what, components, ratings), _table(rows, spent, pay), _figure(rows, what, spent)],
         notes=[
             "The components of variance are estimated from this study's judgments by restricted maximum likelihood of number = mean + item "
@@ -88,13 +88,13 @@ def _as_share(ratings: Ratings, hit: np.ndarray) -> Ratings:
     )
 
 
-def _sentence(what: str, spent: str, rows: dict[Raters, list[DesignRow]]) -> str:
+def _sentence(what: str, rows: dict[Raters, list[DesignRow]]) -> str:
     best = best_of(rows["like"])
     if best is None:
-        return f"For {spent}, no number of raters gives an interval of {what}."
+        return f"For this money, no number of raters gives an interval of {what}."
     return (
-        f"For {spent}, the interval of {what} for raters like these is narrowest with {count(best.raters, 'rater')} on each of "
-        f"{count(best.items, 'item')}: about {number(best.width)} wide. For these raters, fewer raters on more items are narrower."
+        f"For the same money, the interval of {what} for raters like these is narrowest with {count(best.raters, 'rater')} on each of "
+        f"{count(best.items, 'item')}. For these raters, fewer raters on more items are narrower. The table has the widths."
     )
 
 
@@ -134,7 +134,7 @@ def _table(rows: dict[Raters, list[DesignRow]], spent: str, pay: float) -> Table
                     Cell.count(first.items),
                     Cell.count(first.judgments),
                     *([Cell.number(first.cost, shape="money")] if pay else []),
-                    *(Cell.number(row.width, reason=why) for row in (first, second)),
+                    *(Cell.number(row.width, reason=why, n=row.judgments) for row in (first, second)),
                 ],
             )
             for first, second in zip(rows["like"], rows["these"], strict=True)
