@@ -26,6 +26,7 @@ MODULES = (
     "evaluation.planning.sample_size",
     "evaluation.planning.alpha_spending",
     "evaluation.planning.confidence_sequence",
+    "evaluation.planning.by_money",
 )
 METRICS = ROOT / "docs" / "metrics.md"
 _INTERVALS = re.compile(
@@ -137,7 +138,7 @@ def code(text: str) -> str:
 def intervals() -> str:
     """How intervals are made, with the numbers that the code uses."""
     from evaluation.agreement.bootstrap import DEFAULT_REPLICATES
-    from evaluation.core.interval import LEAST_CLUSTERS, LEAST_VARIED, LEVEL
+    from evaluation.core.interval import LEAST_CLUSTERS, LEAST_PAIRS, LEAST_VARIED, LEVEL
     from evaluation.metrics.association import LEAST_PER_CELL
     from evaluation.metrics.mixed import LAPLACE_INTERVAL
 
@@ -151,16 +152,15 @@ def intervals() -> str:
 | {level} Wilson interval | a share of exactly 0 or 1 | over instances |
 | {level} noncentral chi-square interval | Theil's U and the correlation ratio below one half | both are biased upwards near 0. From {LEAST_PER_CELL} cases for each combination of labels, or category, on; a permutation says how large U is by chance |
 | {level} percentile interval | medians | the middle of the resampled medians |
-| {level} t interval, sandwich variance | prediction-powered estimates | variance over instances |
+| {level} t interval, sandwich variance | prediction-powered estimates | variance over instances; for *these items* times the share that nobody labelled, and no width where people labelled every item |
 | {level} adjusted t interval, sandwich variance | a simulator's rates corrected by its errors | as Lang and Reiczigel (2014): rows are added to the labelled ones and the centre is shifted, so that it covers with few labels too |
 | {level} t interval of the logarithm of the ratio of errors | NSG | the ratio of the error rates with and without the explanation, linearised over instances; both arms of an instance are one cluster |
 | {level} normal approximation to the posterior | Tables 14 and 15 of P3 by variational Bayes | |
 | {LAPLACE_INTERVAL} | the same by Laplace's approximation | |
 | {level} jackknife t interval | averages of kappa over pairs of raters | see [agreement.md](agreement.md) |
 | {level} interval of the mixed model | intraclass correlations | quantiles of the posterior of the standard deviations of units, raters and residuals; beside it stands a jackknife over instances |
-| {level} simultaneous interval | the winning rate of the alternative annotator test | Holm's tests over the people: how many are certainly stood in for, and how many certainly not. Usually wider than {level} asks, since a share of a few people has few values |
 | {level} t interval, Obuchowski's variance | areas under the ROC curve | Obuchowski (1997): labels of one instance are one cluster; made on the scale of logits |
-| none: ... | | the reason: fewer than {LEAST_CLUSTERS} instances; fewer than {LEAST_VARIED} with another label than the most frequent one (chance-corrected agreement); a mean of similarities of exactly 0 or 1; replicates in which the figure isn't defined |
+| none: ... | | the reason: fewer than {LEAST_CLUSTERS} instances; fewer than {LEAST_VARIED} with another label than the most frequent one (chance-corrected agreement); fewer than {LEAST_PAIRS} pairs of ratings with two labels (kappa); a winning rate, which has simultaneous bounds instead; a mean of similarities of exactly 0 or 1; replicates in which the figure isn't defined |
 """
 
 

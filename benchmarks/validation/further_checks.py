@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -49,6 +51,20 @@ def conger() -> Iterator[Check]:
         yield compared(f"Conger's kappa, {weights} weights", "every pair of ratings, by definition", pairs)
 
 
+def of_pingouin() -> Iterator[tuple[float, float]]:
+    """All six intraclass correlations of four tables, and pingouin's, which were recorded with every digit."""
+    recorded = json.loads((Path(__file__).parent / "pingouin_icc.json").read_text("utf-8"))
+    for table in recorded["tables"].values():
+        rows = [
+            (f"r{rater}", f"u{unit:02}", f"{value:g}")
+            for rater, given in enumerate(table["ratings"])
+            for unit, value in enumerate(given)
+        ]
+        forms = intraclass_correlation(Ratings.from_rows(rows, level="interval")).forms
+        for name, expected in table["icc"].items():
+            yield forms[name].value, expected
+
+
 def intraclass() -> Iterator[Check]:
     forms = intraclass_correlation(ratings_of(np.array(SHROUT_FLEISS, dtype=float), level="interval")).forms
     yield compared(
@@ -56,6 +72,8 @@ def intraclass() -> Iterator[Check]:
         "Shrout and Fleiss (1979), Table 4, 2 decimals",
         ((round(forms[name].value, 2), value) for name, value in PUBLISHED_ICC.items()),
     )
+
+    yield compared("intraclass correlations, six forms", "pingouin (recorded)", of_pingouin())
 
     def pairs() -> Iterator[tuple[float, float]]:
         """Single-rater forms from the mean squares of statsmodels' analysis of variance."""

@@ -20,7 +20,7 @@ TITLES = {
 
 def build() -> str:
     """The whole page."""
-    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched = (
+    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched, finite = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
         for name in (
             "checks",
@@ -33,11 +33,12 @@ def build() -> str:
             "mixed_grid",
             "alternative_grid",
             "sequential_grid",
+            "finite_grid",
         )
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `finite_grid` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -50,8 +51,10 @@ def build() -> str:
         "an explanation, whose labels are alike. Where a design has an interval in only some studies, the share is in brackets; "
         '"none": no interval, but the reason, because the pairs share too few explanations, or too few units have another label than '
         "the most frequent one. With few units only few values are possible, and some intervals cover more: for the share of 20 units on which two raters agree, no "
-        "interval stays within 93-97 % whatever the share (exactly computed, Wilson's covers 91.9 to 98.1 %, ours 94.6 to 99.1 %). A label that is expected "
-        "on one unit of a study (200 units, 0.5 %) is such a case too. Every interval includes its estimate: "
+        "interval stays within 93-97 % whatever the share (exactly computed, Wilson's covers 91.9 to 98.1 %, ours 94.6 to 99.1 %). Kappa of two labels is refused where there are fewer than 25 pairs of ratings: it covered "
+        "98.6 % of 20 units of two raters, on intervals nearly 1 wide. A label that is expected on one or two units of a study (200 units, 0.5 %; 20 units of ten raters) is such a case "
+        "too. It isn't refused by how often a study shows the label: studies that happen to show it often would keep their intervals, and of 20 units of ten raters with "
+        "four units or more of the label, these cover 88 %. Every interval includes its estimate: "
         f"{'yes' if _all_hold(grid) else 'NO'}.",
         "\n".join(_grid(grid)),
         "### Conger's kappa",
@@ -72,9 +75,9 @@ def build() -> str:
         "### May a simulator replace people?",
         f"{panels['about']['runs']:,} studies a design, last run on {panels['about']['date']}: some of the people on each unit, and one simulator on all. The true winning rate "
         "(omega) is the share of people who are worth less than epsilon more than the simulator on 100,000 units; the mean is that of the tests' rates, which are low where "
-        "people are about epsilon apart from it. Its interval is simultaneous over the people. A share of a few people has few values, so that it can't cover 95 % exactly: "
-        "it covers at least that. The advantage probability (rho) has the bootstrap's interval. "
-        f"Every interval includes its estimate: {'yes' if _all_hold(panels) else 'NO'}.",
+        "people are about epsilon apart from it. It has no 95 % interval: a share of a few people has few values, and simultaneous bounds over the people, which hold in 95 % "
+        "of studies or more, hold in nearly all. These bounds stand beside it, under that name. The advantage probability (rho) has the bootstrap's interval. "
+        f"Every interval, and every pair of bounds, includes its estimate: {'yes' if _all_hold(panels) else 'NO'}.",
         "\n".join(_panels(panels)),
         "### New raters",
         "Raters drawn from a population (their share of right labels is Beta(12, 4)), k of them on each unit. How often does an "
@@ -84,6 +87,13 @@ def build() -> str:
         f"{metrics['about']['runs']:,} simulated studies a figure: 100 instances (300 for the prediction-powered figures, people on "
         "60 of them), follow-ups of one instance correlated at .2.",
         "\n".join(_metrics(metrics)),
+        "## Coverage of prediction-powered 95 % intervals for these items",
+        f"{finite['about']['runs']:,} simulated studies a design, last run on {finite['about']['date']}: people label all follow-ups of some instances, "
+        "drawn at random, a simulator those of all. The truth is what people's labels on all items of the same study give. Helped by the simulator and by people "
+        "alone; in brackets the share of studies with an interval, where it isn't all: there is none where the simulator makes no error on the labelled items. "
+        "The widths are those of helped macro precision. "
+        f"Every interval includes its estimate: {'yes' if _all_hold(finite) else 'NO'}.",
+        "\n".join(_finite(finite)),
         "## Coverage of simulatability gain's 95 % intervals",
         f"{gain['about']['runs']:,} simulated studies a design, last run on {gain['about']['date']}: instances x follow-ups, three raters of 15 on each "
         "follow-up in each arm unless the design says otherwise. Skill of raters and difficulty of instances and follow-ups are normal on the logit "
@@ -199,16 +209,16 @@ def _mixed(mixed: dict[str, Any]) -> Iterator[str]:
 
 def _panels(panels: dict[str, Any]) -> Iterator[str]:
     yield (
-        "| people on each unit | units | epsilon | true winning rate | mean | covered, % | mean width "
+        "| people on each unit | units | epsilon | true winning rate | mean | interval | bounds hold, % | mean width of bounds "
         "| true advantage probability | mean | covered, % | mean width |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     for name, row in panels["coverage"].items():
         design = panels["designs"][name]
         units = f"{design['instances']}" + (f" x {design['follow_ups']}" if design["follow_ups"] > 1 else "")
         figures = " | ".join(
-            f"{row[figure]['truth']:.2f} | {row[figure]['mean']:.2f} | {_share(row[figure])} | {row[figure]['width']:.2f}"
-            for figure in ("winning_rate", "advantage_probability")
+            f"{row[figure]['truth']:.2f} | {row[figure]['mean']:.2f} | {none}{_share(row[figure])} | {row[figure]['width']:.2f}"
+            for figure, none in (("winning_rate", "none | "), ("advantage_probability", ""))
         )
         yield f"| {name}: {design['k']} of {design['people']} | {units} | {design['epsilon']:g} | {figures} |"
 
@@ -246,6 +256,28 @@ def _watched(watched: dict[str, Any]) -> Iterator[str]:
         effect = watched["designs"][name]["effect"]
         cells = [f"{100 * row[method]:.1f} %" for method in WATCHED]
         yield f"| {name} | {effect or 'none'} | " + " | ".join(cells) + " |"
+
+
+FINITE = {"precision": "precision, macro", "micro": "precision, micro", "simulatable": "simulatable share"}
+
+
+def _finite(finite: dict[str, Any]) -> Iterator[str]:
+    heads = [f"{title}, {how}" for title in FINITE.values() for how in ("helped", "alone")]
+    yield (
+        "| labelled instances | follow-ups | precision | simulator right | "
+        + " | ".join(heads)
+        + " | width | width for items like these |"
+    )
+    yield "|---|---|---|---|" + "---|" * (len(heads) + 2)
+    for name, row in finite["coverage"].items():
+        design = finite["designs"][name]
+        cells = [_share(row[f"{figure}, {kind}"]) for figure in FINITE for kind in ("estimate", "people")]
+        helped = row["precision, estimate"]
+        widths = f"{helped['width']:.3f} | {helped['width for items like these']:.3f}"
+        yield (
+            f"| {design['labelled']} of {design['instances']} | {design['follow_ups']} | {design['precision']:g} | {design['simulator']:g} | "
+            f"{' | '.join(cells)} | {widths} |"
+        )
 
 
 def _share(found: dict[str, Any] | None) -> str:

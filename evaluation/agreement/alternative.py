@@ -14,7 +14,7 @@ from evaluation.agreement.comparison import benjamini_yekutieli
 from evaluation.agreement.counts import cluster_codes, count_units
 from evaluation.agreement.new_raters import for_these_raters
 from evaluation.agreement.raters import count_at
-from evaluation.agreement.winning_rate import add_winning_interval
+from evaluation.agreement.winning_rate import WinningBounds, no_winning_interval, winning_bounds
 from evaluation.core.estimate import Estimate, none_if_nan, undefined
 from evaluation.core.interval import SHARE
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
@@ -52,7 +52,8 @@ class HumanResult:
 class AlternativeTest:
     """The test's result for one simulator.
 
-    ``winning_rate`` is the share of people against whom the simulator wins: 0.5 or more, it may replace people.
+    ``winning_rate`` is the share of people against whom the simulator wins: 0.5 or more, it may replace people. It has no interval;
+    ``winning_bounds`` are its simultaneous bounds, None where none were asked for.
     ``advantage_probability`` compares simulators. ``skipped`` maps people with too few units to how many they had.
     ``left_out`` counts units by reason.
     """
@@ -64,6 +65,7 @@ class AlternativeTest:
     humans: tuple[HumanResult, ...] = ()
     skipped: tuple[tuple[str, int], ...] = ()
     left_out: dict[str, int] = field(default_factory=dict)
+    winning_bounds: WinningBounds | None = None
 
     @property
     def may_replace(self) -> bool | None:
@@ -75,6 +77,7 @@ class AlternativeTest:
             "simulator": self.simulator,
             "epsilon": self.epsilon,
             "winning_rate": self.winning_rate.to_dict(),
+            "winning_bounds": self.winning_bounds.to_dict() if self.winning_bounds else None,
             "advantage_probability": self.advantage_probability.to_dict(),
             "may_replace": self.may_replace,
             "humans": [
@@ -115,9 +118,10 @@ def alternative_annotator_test(
     1. Undefined where nobody has enough units. ``ValueError`` where the simulator is not one of the table, or
     epsilon not in [0, 1]. Equations 1 to 4 of the paper.
 
-    With ``rng``, both have intervals for these people and other clusters of units. That of the advantage probability draws clusters;
-    that of the winning rate is simultaneous over the people (:func:`evaluation.agreement.winning_rate.add_winning_interval`), since the people are compared
-    with each other and their tests aren't independent (Wilson's interval over 20 people covered 67 % of simulated studies).
+    With ``rng``, the advantage probability has an interval for these people and other clusters of units, which draws clusters. The
+    winning rate has none, since a share of a few people has few values, and their tests aren't independent (Wilson's interval over 20
+    people covered 67 % of simulated studies): it has bounds that are simultaneous over the people
+    (:func:`evaluation.agreement.winning_rate.winning_bounds`).
     """
     if simulator not in ratings.simulators or simulator not in ratings.raters:
         raise ValueError(f"simulator: {simulator!r} is not a simulator of the table")
@@ -147,30 +151,31 @@ def alternative_annotator_test(
         for name in ("rejected", "simulator_advantage")
     )
     n = len(humans)
-    rate, rho = Estimate(wins, n=n), Estimate(advantage, n=n)
+    rate, rho = Estimate(wins, n=n, interval=no_winning_interval(n)), Estimate(advantage, n=n)
+    bounds: WinningBounds | None = None
     if rng is not None and replicates:
         tested = np.isin(people.rater, [ratings.raters.index(human.human) for human in humans])
         given = for_person[tested], for_simulator[tested]
-        rate, rho = _over_clusters(rate, rho, people.where(tested), given, epsilon, (rng, replicates))
-    return AlternativeTest(simulator, epsilon, rate, rho, humans, skipped, found)
+        bounds, rho = _over_clusters(wins, rho, people.where(tested), given, epsilon, (rng, replicates))
+    return AlternativeTest(simulator, epsilon, rate, rho, humans, skipped, found, bounds)
 
 
 def _over_clusters(
-    rate: Estimate,
+    rate: float,
     rho: Estimate,
     people: Ratings,
     advantages: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]],
     epsilon: float,
     drawing: tuple[np.random.Generator, int],
-) -> tuple[Estimate, Estimate]:
-    """Winning rate and advantage probability with their intervals, from clusters of the units of these people's ratings."""
+) -> tuple[WinningBounds | None, Estimate]:
+    """The winning rate's bounds, and the advantage probability with its interval, from clusters of the units of these people's ratings."""
     codes, _ = cluster_codes(people)
     _, cluster = np.unique(codes[people.unit], return_inverse=True)
     _, person = np.unique(people.rater, return_inverse=True)
     clusters, size = int(cluster.max()) + 1, int(person.max()) + 1
     if clusters * size > MOST_CELLS:
         why = "none: there are too many people and units to draw from"
-        return replace(rate, interval=why), replace(rho, interval=why)
+        return None, replace(rho, interval=why)
     cell = cluster * size + person
     of_person, of_simulator = (given.astype(np.float64) for given in advantages)
     difference, share, counts = (
@@ -184,10 +189,9 @@ def _over_clusters(
     drawn = bootstrap(
         rho, np.hstack([share, counts]), _mean_share, rng=rng, replicates=replicates, word=word, bounds=SHARE
     )
-    if replicates < LEAST_REPLICATES:  # no interval was asked for, the advantage probability's or this one
-        return replace(rate, interval=drawn.interval), drawn
-    winning = add_winning_interval(rate, difference, counts, epsilon=epsilon, word=word)
-    return winning, for_these_raters(drawn)
+    if replicates < LEAST_REPLICATES:  # no interval was asked for, and no bounds
+        return None, drawn
+    return winning_bounds(rate, difference, counts, epsilon=epsilon, word=word), for_these_raters(drawn)
 
 
 def _mean_share(totals: Floats) -> Floats:

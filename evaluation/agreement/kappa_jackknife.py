@@ -23,6 +23,7 @@ from evaluation.agreement.pairs import Weights, disagreement, pair_positions
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.interval import (
     LEAST_CLUSTERS,
+    LEAST_PAIRS,
     LEAST_VARIED,
     LEVEL,
     SIGNED,
@@ -30,6 +31,7 @@ from evaluation.core.interval import (
     t_interval,
     too_alike,
     too_few,
+    too_few_pairs,
     widened,
 )
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
@@ -57,7 +59,7 @@ class KappaJackknife:
     ``variance`` that of its variance (``nan`` where it shares one cluster only). ``pair``, ``cluster`` and ``deviation`` have
     an entry for each pair and cluster: squares of a pair's deviations add up to its variance. ``varied`` of the same shape
     says whether either rater gave the cluster another label than the pair's most frequent one. ``clusters`` of the study
-    hold a rating. The square of ``one_more`` is what one unit more on which a pair agrees adds to its variance, with a label other than
+    hold a rating. ``units`` of shape (P,) counts the units that a pair shares, ``labels`` those that were given. The square of ``one_more`` is what one unit more on which a pair agrees adds to its variance, with a label other than
     its most frequent one (root of the mean square, weighted by how often each was given): see :func:`evaluation.core.interval.one_more_part`.
     """
 
@@ -71,6 +73,8 @@ class KappaJackknife:
     varied: npt.NDArray[np.bool_]
     clusters: int
     one_more: Floats
+    units: Ints
+    labels: int
 
     def add_interval(
         self,
@@ -86,8 +90,8 @@ class KappaJackknife:
         ``weight`` of shape (P,) adds up to 1, 0 for pairs that are not in the average. The interval is a t interval on
         Fisher's scale around the corrected average, with the variance of one unit more added. It is the plain average's too if
         it includes that, which it does not if the bias is larger than about half its width. There is none where more than a tenth
-        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated; or where
-        nearly all labels are the same (``evaluation.core.interval.too_alike``). With ``new_raters`` it is for other raters too.
+        of the weight lies on pairs that share fewer than ``LEAST_SHARED`` clusters: their bias can't be estimated; where there are
+        fewer than ``LEAST_PAIRS`` pairs of ratings with two labels; or where nearly all labels are the same (``evaluation.core.interval.too_alike``). With ``new_raters`` it is for other raters too.
         """
         if not estimate.defined:
             return estimate, undefined(estimate.reason, left_out=estimate.left_out)
@@ -103,6 +107,8 @@ class KappaJackknife:
             return _without_interval(estimate, f"none: {why}, too few to tell how biased their kappas are")
         varied = int(np.unique(self.cluster[self.varied & in_average[self.pair]]).size)
         if why := too_alike(varied, found, "each pair's most frequent one", word, LEAST_VARIED):
+            return _without_interval(estimate, why)
+        if why := too_few_pairs(int(self.units[in_average].sum()), self.labels):
             return _without_interval(estimate, why)
         variance = self.variance_of_mean(weight)
         if variance <= 1e-24:
@@ -143,6 +149,7 @@ class KappaJackknife:
         varied = np.bincount(self.pair[self.varied], minlength=self.kept.size)
         enough = (self.shared >= LEAST_CLUSTERS) & (self.variance > 1e-24)
         enough &= varied >= np.minimum(LEAST_VARIED, -(-self.shared // 3))
+        enough &= (self.labels > 2) | (self.units >= LEAST_PAIRS)
         centre = np.clip(value - np.nan_to_num(self.bias), -1.0, 1.0)
         inside = enough & (np.abs(centre) < 1)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -228,6 +235,8 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
         varied=varied,
         clusters=clusters,
         one_more=np.concatenate(one_more) if one_more else np.zeros(0),
+        units=kappas.sums.n[kept].astype(np.int64),
+        labels=int((given > 0).sum()),
     )
 
 

@@ -21,14 +21,13 @@ from typing import TypeVar
 import numpy as np
 
 from evaluation.agreement.counts import cluster_codes
+from evaluation.core.estimand import NEW_RATERS as NEW_RATERS
+from evaluation.core.estimand import THESE_RATERS as THESE_RATERS
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = TypeVar("Name", bound=str)
 
-#: How an estimate's ``interval`` says whom it is for.
-THESE_RATERS = "for these raters"
-NEW_RATERS = "for new raters too"
 #: With fewer raters there is nothing to generalise from.
 LEAST_RATERS = 5
 #: More raters than this are left out in this many groups.

@@ -86,6 +86,9 @@ def _csv_rows(summary: AgreementSummary, result: dict[str, Any]) -> Iterator[lis
     for test in result["alternative_annotator_test"]:
         for name in ("winning_rate", "advantage_probability"):
             yield estimate(name, test[name], test["simulator"])
+        if bounds := test["winning_bounds"]:
+            found = {"low": bounds["at_least"], "high": bounds["at_most"], "interval": bounds["how"]}
+            yield estimate("winning_rate_bounds", found | {"n": len(test["humans"])}, test["simulator"])
         for human in test["humans"]:
             found = {
                 "value": human["p"],

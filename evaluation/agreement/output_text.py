@@ -225,6 +225,9 @@ def _alternative(summary: AgreementSummary) -> str:
         ]
         head = _table((f"alternative annotator test: {test.simulator}, epsilon {test.epsilon:g}", "value", "low", "high",
                        "n", ""), rows)  # fmt: skip
+        if test.winning_bounds:
+            low, high = (_number(end) for end in (test.winning_bounds.at_least, test.winning_bounds.at_most))
+            head += f"\nwinning rate: at least {low}, at most {high} ({test.winning_bounds.how})"
         people = [
             (human.human, f"{human.units:,}", _number(human.simulator_advantage), _number(human.human_advantage),
              _number(human.p), _number(human.adjusted_p), "simulator wins" if human.rejected else "")

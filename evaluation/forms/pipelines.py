@@ -32,6 +32,7 @@ from evaluation.pipelines.plan import StepPlan, pipeline_plan
 from evaluation.pipelines.recipe import RecipeError, recipe_check, recipe_file, recipe_names
 from evaluation.pipelines.slots import SLOTS
 from evaluation.selectors.endpoint import endpoint_check, endpoints_usable_by
+from evaluation.selectors.material import parts_of
 from evaluation.selectors.pipeline import recipes_for
 from evaluation.selectors.run import datasets_for
 from evaluation.services.dataset import dataset_check, dataset_inputs, dataset_upload
@@ -184,15 +185,15 @@ class NewPipelineForm(NewRowForm):
                         dataset=cleaned["material"],
                     )
             if cleaned.get("file"):
-                keys = dataset_check(
+                parts = dataset_check(
                     file=cleaned["file"],
                     name=cleaned["file"].name,
                     task=self.recipe_content["task"],
                     limit=cleaned.get("limit"),
                 )
             else:
-                keys = list(cleaned["material"].instances.values_list("key", flat=True))
-            parts_check(content=self.recipe_content, keys=keys)
+                parts = list(parts_of(cleaned["material"]).values())
+            parts_check(content=self.recipe_content, parts=parts)
 
     @contextmanager
     def _at_fields(self, cleaned: dict[str, Any]) -> Iterator[None]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.agreement.bootstrap import bounds_of
+from evaluation.core.estimand import THESE_ITEMS, Items, unsampled
 from evaluation.core.estimate import NAN, Estimate, undefined
 from evaluation.core.interval import Bounds, t_interval, too_few
 from evaluation.metrics.followups import NOT_RATED, FollowUps
@@ -72,6 +73,25 @@ class _Parts:
             second[no] = -(guess[no] - guess[no].mean()) / no.sum()
         return _sums(self.clusters, first, size), _sums(self.clusters, second, size)
 
+    def influence_among_these(self, theta: float) -> tuple[Floats, Floats]:
+        """The same where these rows' own ratio is estimated: of the labelled rows alone.
+
+        The simulator's mean over the N unlabelled rows minus that over the labelled is (n + N) / N times that over all rows minus that
+        over the labelled, and that over all rows has no error.
+        """
+        yes = self.labelled
+        own = np.where(yes, self.top - theta * self.bottom, 0.0)
+        guess = self.predicted_top - theta * self.predicted_bottom
+        shares = [np.where(yes, (part - part[yes].mean()) / yes.sum(), 0.0) for part in (own, guess)]
+        first, second = (_sums(self.clusters, part, int(self.clusters.max()) + 1) for part in shares)
+        return first, second
+
+    @property
+    def more(self) -> float:
+        """All rows for each unlabelled one, (n + N) / N; 1 where every row is labelled."""
+        others = int((~self.labelled).sum())
+        return len(self.labelled) / others if others else 1.0
+
 
 def _sums(clusters: Ints, values: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(clusters, weights=values, minlength=size), dtype=np.float64)
@@ -92,6 +112,7 @@ def prediction_powered_ratio(
     clusters: Sequence[str],
     *,
     tuning: float | None = None,
+    items: Items = "like",
 ) -> PredictionPowered:
     """A ratio of means, E[top] / E[bottom], from few labelled rows and predictions of them all (PPI++).
 
@@ -103,7 +124,11 @@ def prediction_powered_ratio(
 
     The variance is the sandwich over ``clusters`` (instances), the interval a t interval with (labelled clusters -
     1) degrees of freedom. A share and its interval stay between 0 and 1: the interval is made on the logit scale, and a
-    theta that the correction drives past a bound is put on it. It holds where the labelled rows are a random sample of all.
+    theta that the correction drives past a bound is put on it. With ``items`` *these*, the interval is for the ratio that people
+    would give all n + N rows instead of for rows like these: the variance is that of the labelled rows' y - lambda (n + N) / N f, times the
+    share of rows that nobody labelled (:func:`evaluation.core.estimand.unsampled`), so that its width is 0 when every row is
+    labelled. lambda is then that of the labelled rows' regression of y on f, clusters are weighted as if each had been left out of it (HC3),
+    and t has one degree of freedom less than there are labelled clusters, or others if they are fewer (people alone: labelled ones). It holds where the labelled rows are a random sample of all.
     Undefined where the labelled bottoms add up to 0. Sources: Angelopoulos et al. 2023 (both papers).
 
     >>> import numpy as np
@@ -139,13 +164,18 @@ def prediction_powered_ratio(
             unlabelled=others,
         )
     parts = _Parts(arrays[0], arrays[1], arrays[2], arrays[3], labelled, codes_of(clusters)[0])
-    return _estimate(parts, simulator, tuning if others else 0.0)
+    if items not in ("like", "these"):
+        raise ValueError(f"items: expected like or these, got {items!r}")
+    return _estimate(parts, simulator, tuning if others else 0.0, these=items == "these")
 
 
-def _estimate(parts: _Parts, simulator: float, tuning: float | None) -> PredictionPowered:
+def _estimate(parts: _Parts, simulator: float, tuning: float | None, *, these: bool) -> PredictionPowered:
     n, others = int(parts.labelled.sum()), int((~parts.labelled).sum())
     alone = parts.solve(0.0)
     own, correction = parts.influence(alone)
+    chosen = tuning is None
+    if tuning is None and these:
+        tuning = _weight_among_these(parts, alone)
     if tuning is None:
         spread = float(correction @ correction)
         tuning = float(np.clip(own @ correction / spread, 0.0, 1.0)) if spread > 0 else 0.0
@@ -156,13 +186,20 @@ def _estimate(parts: _Parts, simulator: float, tuning: float | None) -> Predicti
     clusters = len(np.unique(parts.clusters[parts.labelled]))
     variance = _variance(*parts.influence(theta), tuning, scale, clusters)
     base = float(parts.bottom[parts.labelled].mean())
+    rest: int | None = None  # clusters with unlabelled rows, where these rows are estimated
     touched = np.bincount(parts.clusters[parts.labelled], minlength=len(own)) > 0
     people_variance = _variance(own[touched], correction[touched], 0.0, base, clusters)
+    if these:
+        left = unsampled(n, n + others)
+        only = _errors_among_these(parts, theta, tuning, leverage=chosen)
+        variance = left * _variance(only, correction, 0.0, scale, clusters)
+        people_variance *= left
+        rest = len(np.unique(parts.clusters[~parts.labelled])) if others else 0
     gain = people_variance / variance if variance > 0 and people_variance > 0 else NAN
     bounds = parts.bounds
     return PredictionPowered(
-        estimate=_t_interval(min(max(theta, bounds[0]), bounds[1]), variance, n, clusters, bounds),
-        people=_t_interval(alone, people_variance, n, clusters, bounds),
+        estimate=_t_interval(min(max(theta, bounds[0]), bounds[1]), variance, n, clusters, bounds, rest=rest),
+        people=_t_interval(alone, people_variance, n, clusters, bounds, rest=rest and max(rest, clusters)),
         simulator=simulator,
         tuning=tuning,
         gain=gain,
@@ -172,6 +209,24 @@ def _estimate(parts: _Parts, simulator: float, tuning: float | None) -> Predicti
     )
 
 
+def _weight_among_these(parts: _Parts, theta: float) -> float:
+    """lambda from the regression of people's labels on the simulator's over the labelled rows."""
+    own, guess = parts.influence_among_these(theta)
+    spread = float(guess @ guess)
+    return float(np.clip(own @ guess / spread / parts.more, 0.0, 1.0)) if spread > 0 else 0.0
+
+
+def _errors_among_these(parts: _Parts, theta: float, tuning: float, *, leverage: bool) -> Floats:
+    """Each labelled cluster's share in the error. With ``leverage`` as if lambda came from the other clusters: few clusters in which
+    the simulator errs decide it, and fit better than others would."""
+    own, guess = parts.influence_among_these(theta)
+    errors = own - tuning * parts.more * guess
+    spread = float(guess @ guess)
+    if not leverage or not tuning > 0 or spread <= 0:
+        return errors
+    return np.asarray(errors / np.maximum(1 - guess * guess / spread, 0.1), dtype=np.float64)
+
+
 def _variance(own: Floats, correction: Floats, tuning: float, scale: float, clusters: int) -> float:
     """Sandwich over clusters, with the small-sample factor C / (C - 1), C the labelled ones."""
     if clusters < 2:
@@ -179,28 +234,42 @@ def _variance(own: Floats, correction: Floats, tuning: float, scale: float, clus
     return float(((own - tuning * correction) ** 2).sum()) / scale**2 * clusters / (clusters - 1)
 
 
-def _t_interval(value: float, variance: float, n: int, clusters: int, bounds: Bounds) -> Estimate:
+def _t_interval(
+    value: float, variance: float, n: int, clusters: int, bounds: Bounds, *, rest: int | None
+) -> Estimate:
+    if rest == 0:
+        return Estimate(
+            value, value, value, n=n, interval=f"known: people labelled every item, {THESE_ITEMS}"
+        )
     if why := too_few(clusters, "labelled instances"):
         return Estimate(value, n=n, interval=why)
     if variance <= 0:
         return Estimate(value, n=n, interval="none: all labelled values are the same")
-    low, high = t_interval(value, math.sqrt(variance), degrees_of_freedom=clusters - 1, bounds=bounds)
+    degrees = clusters - 1 if rest is None else max(min(clusters, rest) - 1, 1)
+    low, high = t_interval(value, math.sqrt(variance), degrees_of_freedom=degrees, bounds=bounds)
     how = f"95 % t interval, sandwich variance over instances, {clusters} labelled"
+    how += f", finite-population correction, {THESE_ITEMS}" if rest is not None else ""
     return Estimate(value, low, high, n=n, interval=how)
 
 
 def prediction_powered_precision(
-    people: FollowUps, simulator: FollowUps, *, micro: bool = False, tuning: float | None = None
+    people: FollowUps,
+    simulator: FollowUps,
+    *,
+    micro: bool = False,
+    tuning: float | None = None,
+    items: Items = "like",
 ) -> PredictionPowered:
     """Simulation precision by people where they rated, helped by a simulator that rated everything.
 
     Both tables hold the same units in the same order. Rows are explanations (macro, the headline), labelled where
     people rated at least one follow-up of it; or follow-ups with a known real output (``micro``). A follow-up whose
     raters tied counts as rated and in nothing, as in ``simulatability``. A simulator without a label on a row
-    predicts nothing there: that costs precision, not validity. Rate whole explanations, drawn at random.
+    predicts nothing there: that costs precision, not validity. Rate whole explanations, drawn at random. ``items`` says whether the interval is
+    for these items or for items like these (``prediction_powered_ratio``).
     """
     if micro:
-        return prediction_powered_ratio(*precision_columns(people, simulator), tuning=tuning)
+        return prediction_powered_ratio(*precision_columns(people, simulator), tuning=tuning, items=items)
     _check_same(people, simulator)
     own, guess = per_explanation(people), per_explanation(simulator)
     codes = people.explanation_codes
@@ -212,14 +281,15 @@ def prediction_powered_precision(
         guess.known > 0,
         list(own.instance),
         tuning=tuning,
+        items=items,
     )
 
 
 def prediction_powered_simulatable(
-    people: FollowUps, simulator: FollowUps, *, tuning: float | None = None
+    people: FollowUps, simulator: FollowUps, *, tuning: float | None = None, items: Items = "like"
 ) -> PredictionPowered:
     """Pooled simulatable share |C*| / |C| by people, helped by a simulator; see ``prediction_powered_precision``."""
-    return prediction_powered_ratio(*simulatable_columns(people, simulator), tuning=tuning)
+    return prediction_powered_ratio(*simulatable_columns(people, simulator), tuning=tuning, items=items)
 
 
 #: Numerator and denominator by people, nan where they rated nothing; both by the simulator; instances.
@@ -260,6 +330,7 @@ def prediction_powered_label(
     clusters: Sequence[str],
     *,
     tuning: float | None = None,
+    items: Items = "like",
 ) -> PredictionPowered:
     """The share of units with ``label`` by people on some units, helped by a simulator that labelled all; for labels of any task.
 
@@ -272,7 +343,7 @@ def prediction_powered_label(
     """
     own = [None if found is None else float(found == label) for found in people]
     guess = [None if found is None else float(found == label) for found in simulator]
-    return prediction_powered_mean(own, guess, clusters, tuning=tuning)
+    return prediction_powered_mean(own, guess, clusters, tuning=tuning, items=items)
 
 
 def prediction_powered_mean(
@@ -281,6 +352,7 @@ def prediction_powered_mean(
     clusters: Sequence[str],
     *,
     tuning: float | None = None,
+    items: Items = "like",
 ) -> PredictionPowered:
     """The mean number that people give, helped by a simulator: as ``prediction_powered_label``, for labels that are numbers.
 
@@ -298,6 +370,7 @@ def prediction_powered_mean(
         np.ones(len(rows)),
         [clusters[i] for i in rows],
         tuning=tuning,
+        items=items,
     )
 
 

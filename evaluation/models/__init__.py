@@ -1,6 +1,7 @@
-"""The rows of this application: endpoints, runs with their calls, pipelines, fine-tuning jobs, stored reports, releases."""
+"""The rows of this application: endpoints, runs with their calls, pipelines, instances' parts, fine-tuning jobs, stored reports, releases."""
 
 from evaluation.models.endpoint import Endpoint
+from evaluation.models.part import InstancePart
 from evaluation.models.pipeline import Pipeline, Recipe
 from evaluation.models.release import Release, ReleaseText
 from evaluation.models.report import Report, ReportFile
@@ -14,6 +15,7 @@ __all__ = [
     "Call",
     "Endpoint",
     "FineTuning",
+    "InstancePart",
     "Pipeline",
     "QuestionVerdict",
     "Recipe",

@@ -24,7 +24,7 @@ from evaluation.pipelines.slots import ALL_STEPS, SLOTS, slot_asked, slots_named
 from evaluation.runs.text import clean
 from evaluation.runs.wake import pipeline_wake
 from evaluation.selectors.endpoint import endpoint_check
-from evaluation.selectors.material import part_of
+from evaluation.selectors.material import Part, parts_of
 
 #: The overrides that apply to the whole pipeline.
 FOR_ALL = frozenset(
@@ -84,7 +84,7 @@ def pipeline_create(
     endpoint_check(endpoint=endpoint, workspace_id=dataset.workspace_id)
     if recipe.workspace_id != dataset.workspace_id:
         raise ValidationError({"recipe": "This recipe belongs to another workspace. Save it in this one."})
-    parts_check(content=recipe.content, keys=dataset.instances.values_list("key", flat=True))
+    parts_check(content=recipe.content, parts=parts_of(dataset).values())
     overrides = with_slots(overrides or {}, workspace_id=dataset.workspace_id)
     evaluator_check(content=recipe.content, overrides=overrides, endpoint=endpoint, dataset=dataset)
     endpoints_check(
@@ -131,19 +131,21 @@ def evaluator_check(*, content: JSON, overrides: JSON, endpoint: Endpoint, datas
             )
 
 
-def parts_check(*, content: JSON, keys: Iterable[str]) -> None:
-    """Check that a recipe that trains on some questions and tests on others finds both; raises ``ValidationError``."""
+def parts_check(*, content: JSON, parts: Iterable[Part]) -> None:
+    """Check that a recipe that trains on some questions and tests on others finds both; raises ``ValidationError``. ``parts`` are those of
+    the dataset's instances."""
     wanted = {str(step.get("options", {}).get("part", "all")) for step in content["steps"]} - {"all"}
     if not wanted:
         return
-    keys = list(keys)
-    there = {part_of(key) for key in keys}
+    parts = list(parts)
+    there = set(parts)
     # Without validation questions the last round is used.
     if missing := sorted(wanted - there - {"validation"}):
         raise ValidationError(
             {
-                "dataset": f"None of its {len(keys):,} instances is in the {missing[0]} part, and this recipe trains on one part"
-                " and tests on the other. About one instance in five is in the test part, depending on its key. Use more instances."
+                "dataset": f"None of its {len(parts):,} instances is in the {missing[0]} part, and this recipe trains on one part"
+                " and tests on the other. Name the part of each in a column part of the file (train, validation or test). Without that "
+                "column, about one instance in five is in the test part, depending on its key: use more instances."
             }
         )
 

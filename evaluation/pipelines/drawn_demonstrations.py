@@ -12,7 +12,7 @@ from annotator.hit_types.base import ChatMessage, render_prompt
 from annotator.models import Dataset, Instance
 from evaluation.prompts import shown
 from evaluation.runs.structured import Form, form_text
-from evaluation.selectors.material import part_of
+from evaluation.selectors.material import parts_of
 
 
 def demonstrable(dataset: Dataset) -> QuerySet[Instance]:
@@ -22,8 +22,8 @@ def demonstrable(dataset: Dataset) -> QuerySet[Instance]:
 
 def demonstrations_fault(dataset: Dataset, count: int) -> str:
     """Why ``count`` demonstrations can't be drawn; empty if they can."""
-    keys = demonstrable(dataset).values_list("key", flat=True).iterator(chunk_size=2000)
-    found = sum(part_of(key) == "train" for key in keys)
+    parts = parts_of(dataset)
+    found = sum(parts[pk] == "train" for pk in demonstrable(dataset).values_list("pk", flat=True))
     if found > count:
         return ""
     return (
@@ -34,8 +34,9 @@ def demonstrations_fault(dataset: Dataset, count: int) -> str:
 
 def demonstrations_draw(dataset: Dataset, asked: Iterable[Instance], count: int) -> dict[int, list[Instance]]:
     """For each instance asked about, ``count`` others of the training part; which ones depends on its key alone."""
+    parts = parts_of(dataset)
     pool = sorted(
-        (key, pk) for pk, key in demonstrable(dataset).values_list("pk", "key") if part_of(key) == "train"
+        (key, pk) for pk, key in demonstrable(dataset).values_list("pk", "key") if parts[pk] == "train"
     )
     drawn = {
         one.pk: Random(text_digest("demonstrations", one.key)).sample(

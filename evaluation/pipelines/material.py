@@ -22,7 +22,7 @@ from evaluation.runs.create import RunPlan, run_draft
 from evaluation.runs.demonstrations import form_object
 from evaluation.runs.step import ClaimedCall, Job
 from evaluation.runs.structured import Form, form_schema, form_text
-from evaluation.selectors.material import part_of
+from evaluation.selectors.material import parts_of
 from evaluation.simulators.start import with_temperature
 
 TASKS = ("yes_no", "multiple_choice", "preference", "news", "medical")
@@ -203,7 +203,8 @@ def instances(run: Run) -> QuerySet[Instance]:
     part = run.options.get("part", "all")
     if part == "all":
         return of_dataset
-    pks = [pk for pk, key in of_dataset.values_list("pk", "key") if part_of(key) == part]
+    parts = parts_of(run.dataset) if run.dataset else {}
+    pks = [pk for pk, own in parts.items() if own == part]
     return of_dataset.filter(pk__in=pks)
 
 

@@ -33,7 +33,7 @@ from evaluation.providers.contract import FineTuner, TuningJob
 from evaluation.providers.keys import KeyRefused
 from evaluation.runs.endpoint_settings import deployment_of, is_elsewhere
 from evaluation.selectors.endpoint import endpoint_client, fine_tuner_of
-from evaluation.selectors.material import in_test_part
+from evaluation.selectors.material import parts_of
 
 T = TypeVar("T")
 #: The endpoint's final state of a job -> ours.
@@ -73,6 +73,7 @@ def held_out_questions(pipeline: Pipeline) -> list[HeldOut]:
     best = Reward.objects.filter(pipeline=pipeline).aggregate(best=Max("quantile"))["best"]
     if best is None:
         return []
+    parts = parts_of(pipeline.dataset)
     return [
         HeldOut(
             tuple(render_prompt(part, {"input": instance.input, "output": ""})),
@@ -82,7 +83,7 @@ def held_out_questions(pipeline: Pipeline) -> list[HeldOut]:
             | {"gold_label": instance.gold_label, "gold_rationale": instance.gold_rationale},
         )
         for instance in Instance.objects.filter(dataset=pipeline.dataset).order_by("pk")
-        if in_test_part(instance.key)
+        if parts[instance.pk] == "test"
     ]
 
 

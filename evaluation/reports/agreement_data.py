@@ -90,16 +90,24 @@ def agreement_of(
     rng: np.random.Generator | None,
     named: bool = True,
     epsilon: float = DEFAULT_EPSILON,
+    new_raters: bool = False,
 ) -> Agreement:
     """All agreement statistics of one variable.
 
     ``labels`` is "all" or "statements" (without "cannot guess"). Pairs of raters that share fewer than
     ``min_overlap`` units are listed but not averaged. Without ``rng`` there are no intervals. If raters aren't ``named``, nothing
-    about pairs or single raters is defined. ``epsilon`` is the alternative annotator test's.
+    about pairs or single raters is defined. ``epsilon`` is the alternative annotator test's. With ``new_raters``, intervals are for raters like
+    these too.
     """
     ratings = whole.without_abstain() if labels == "statements" else whole
     found = summarize(
-        ratings, min_overlap=min_overlap, replicates=replicates, rng=rng, named=named, epsilon=epsilon
+        ratings,
+        min_overlap=min_overlap,
+        replicates=replicates,
+        rng=rng,
+        named=named,
+        epsilon=epsilon,
+        new_raters=new_raters,
     )
     kappa = found.kappa["nominal"]
     people = found.people or found.everyone

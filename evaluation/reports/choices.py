@@ -29,6 +29,8 @@ GUESSES = {"wrong": "Not a right prediction", "left_out": "Left out"}
 BLANKS = {"left_out": "Left out", "wrong": "Counted as wrong"}
 #: By how much people may be worth more than a simulator that replaces them (Calderon, Reichart and Dror, 2025, section 3).
 EPSILONS = {"0.2": "0.2 (experts)", "0.15": "0.15 (skilled people)", "0.1": "0.1 (a crowd)"}
+ITEMS = {"like": "Items like these", "these": "These items alone"}
+RATERS = {"these": "These raters", "like": "Raters like these"}
 TIES = {"left_out": "Left out", "wrong": "Counted as wrong"}
 
 
@@ -117,7 +119,8 @@ class Choices:
     without an answer, in accuracy.
     ``cannot_guess`` says what “cannot guess” counts as in what an explanation adds, where it is left out of precision anyway.
     ``epsilon`` is that of the alternative annotator test: what a person may be worth more than a simulator that replaces people.
-    ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
+    ``items`` says whether prediction-powered intervals are for items like these or for these items, ``raters`` whether those of agreement are for
+    these raters or for raters like these. ``money`` is what a next study may cost; 0: what this study's judgments did. ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
 
@@ -161,6 +164,18 @@ class Choices:
     epsilon: str = _choice(
         "0.2", "option", "ε of the alternative annotator test", options=EPSILONS,
         hint="By how much a person’s labels may be worth more than those of a simulator that may replace people.",
+    )  # fmt: skip
+    items: str = _choice(
+        "like", "option", "Intervals are about", options=ITEMS, later=True,
+        hint="Prediction-powered estimates can be for the study’s own items: narrower, with no width once people have judged every item. Each table says what its intervals are for.",
+    )  # fmt: skip
+    raters: str = _choice(
+        "these", "option", "Intervals of agreement are for", options=RATERS, later=True,
+        hint="Agreement can be generalised to other raters of the same kind: wider, from five raters on. Other intervals are for these raters.",
+    )  # fmt: skip
+    money: int = _choice(
+        0, "whole", "Money for the next study", most=10**9, later=True,
+        hint="For the section on how many items by how many raters it buys; in judgments if nothing is paid. 0: what this study’s judgments cost.",
     )  # fmt: skip
     min_overlap: int = _choice(
         10, "whole", "Minimum shared units per pair", least=1, most=10**6,

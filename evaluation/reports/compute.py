@@ -306,8 +306,8 @@ def _method(choices: Choices) -> Section:
             f"whole instances, not single judgments, with seed {choices.seed}: the same draws throughout, so that a figure has "
             "the same interval in every table. They are made on a scale on which the statistic has no bounds, so that none "
             "leaves its range. Averages of κ have bias-corrected jackknife intervals, prediction-powered estimates those of a "
-            "sandwich variance. Each value names its method and how many instances were drawn from. Raters are taken as fixed: "
-            "the intervals are for these raters and other instances."
+            "sandwich variance. Each value names its method and how many instances were drawn from. Each table and figure says "
+            f"what its intervals are about. {_about(choices)}"
         )
     else:
         how = "No intervals were requested, so none are shown."
@@ -321,6 +321,18 @@ def _method(choices: Choices) -> Section:
             f"Computed with {software()}, {libraries()}.",
         ],
     )
+
+
+def _about(choices: Choices) -> str:
+    """Sentences on the items and raters that intervals are about."""
+    said = (
+        "Agreement is generalised to raters like these; all other intervals are for these raters. "
+        if choices.raters == "like"
+        else "Raters are taken as fixed: the intervals are for these raters. "
+    )
+    if choices.items == "these":
+        return f"{said}Prediction-powered intervals are for these items, the others for items like these."
+    return f"{said}Items are taken as drawn from many like them."
 
 
 def _precision(choices: Choices) -> str:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from evaluation.core.estimate import Estimate, none_if_nan
-from evaluation.reports.denominators import Basis, denominator_notes
+from evaluation.reports.denominators import Basis, denominator_notes, estimand_in
 from evaluation.reports.words import no_interval
 
 SCHEMA = 1
@@ -138,8 +138,9 @@ class Table:
                 if cell.estimate is not None and cell.shape not in ("count", "p"):
                     where = " · ".join(filter(None, [row.group, *row.head]))
                     over = " ".join(filter(None, [column.group, column.label]))
-                    why = no_interval(cell.estimate.to_dict())
-                    found.append(Basis(where, over, cell.estimate.n, dict(cell.estimate.left_out), own, why))
+                    held = cell.estimate.to_dict()
+                    n, left = cell.estimate.n, dict(cell.estimate.left_out)
+                    found.append(Basis(where, over, n, left, own, no_interval(held), estimand_in(held)))
         return found
 
     def _has_sizes(self, place: int) -> bool:
@@ -188,6 +189,7 @@ class Figure:
                 one["n"],
                 one["left_out"],
                 no_interval=no_interval(one),
+                estimand=estimand_in(one),
             )
             for one in self.data.get("points", ())
         ]

@@ -13,6 +13,7 @@ from annotator.core.words import plural
 from annotator.hit_types.base import HitType, Variable
 from annotator.models import Study
 from evaluation.agreement import Aggregated, PerRater, Ratings, Rule, Single, parse_rule
+from evaluation.core.estimand import Items
 from evaluation.metrics import BASELINE_KIND, FollowUps, compared_rows
 from evaluation.ratings.arms import ArmRatings
 from evaluation.ratings.followups import FollowUpTable
@@ -114,6 +115,11 @@ class Context:
         **ctx.resampling)``."""
         return resampling_of(self.choices)
 
+    @property
+    def items(self) -> Items:
+        """What the chosen intervals are about: these items, or items like these."""
+        return "these" if self.choices.items == "these" else "like"
+
     def once(self, name: str, make: Callable[[], T]) -> T:
         """The result of ``make``, computed when a section first needs it under this name."""
         if name not in self._kept:
@@ -138,6 +144,7 @@ class Context:
                 min_overlap=self.choices.min_overlap,
                 named=self.named,
                 epsilon=float(self.choices.epsilon),
+                new_raters=self.choices.raters == "like",
                 **self.resampling,
             )
         return self._agreements[key]

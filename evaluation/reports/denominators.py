@@ -1,10 +1,13 @@
-"""Sentences on the denominators of a table or figure, on what was left out, and on intervals that there are none of."""
+"""Sentences on the denominators of a table or figure, on what was left out, on intervals that there are none of, and on what the
+others are about."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from evaluation.core.estimand import Estimand, estimand_of
 from evaluation.reports.words import count, left_out, listed
 
 #: More different denominators or exclusions than this are summarised instead of listed.
@@ -17,7 +20,8 @@ NAMED = 8
 class Basis:
     """One value's row and column, its denominator, and how many were left out, by reason.
 
-    ``shown``: a column of the table has the denominator. ``no_interval`` says why the value has no interval, if it has none.
+    ``shown``: a column of the table has the denominator. ``no_interval`` says why the value has no interval, if it has none;
+    ``estimand`` what its interval is about, if it has one.
     """
 
     row: str
@@ -26,19 +30,46 @@ class Basis:
     left_out: dict[str, int] = field(default_factory=dict)
     shown: bool = False
     no_interval: str = ""
+    estimand: Estimand | None = None
 
 
 def denominator_notes(values: Sequence[Basis]) -> list[str]:
-    """At most three sentences: how many each value is based on, unless the table shows it, what was left out, and which values have
-    no interval, with the reason.
+    """At most four sentences: how many each value is based on, unless the table shows it, what was left out, and which values have
+    no interval, with the reason; and which items and raters the intervals are about.
 
     >>> denominator_notes([Basis("robot-a", "Precision", 4, {"tie": 1}), Basis("robot-b", "Precision", 4)])
     ['n = 4 for every value.', 'Left out: 1 tie (robot-a).']
     """
     counted = [one for one in values if one.n]
     if not counted:
+        return estimand_notes(values)
+    return [*_sizes(counted), *_left_out(values), *_no_intervals(values), *estimand_notes(values)]
+
+
+def estimand_notes(values: Sequence[Basis]) -> list[str]:
+    """A sentence on what the intervals are about; none without intervals. Where they differ, most of them come first.
+
+    >>> estimand_notes([Basis("a", "Precision", 4, estimand=estimand_of("95 % Wilson interval over 9 instances"))])
+    ['Intervals are for items like these, judged by these raters.']
+    """
+    by: dict[Estimand, list[str]] = {}
+    for one in values:
+        if one.estimand is not None:
+            by.setdefault(one.estimand, []).append(_where(one, values))
+    if not by:
         return []
-    return [*_sizes(counted), *_left_out(values), *_no_intervals(values)]
+    usual, *others = sorted(by, key=lambda one: (-len(by[one]), one))
+    more = [f"; for {one}: {_places(by[one])}" for one in others]
+    return [f"Intervals are for {usual}{''.join(more)}."]
+
+
+def estimand_in(cell: Mapping[str, Any]) -> Estimand | None:
+    """The estimand of a stored value with an interval; None without one.
+
+    >>> str(estimand_in({"low": 0.4, "interval": "95 % t interval"}))
+    'items like these, judged by these raters'
+    """
+    return estimand_of(str(cell.get("interval") or "")) if cell.get("low") is not None else None
 
 
 def _sizes(values: Sequence[Basis]) -> list[str]:

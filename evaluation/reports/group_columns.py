@@ -21,7 +21,7 @@ GROUPED = "attribute-grouped"
 #: Where a group has no such row.
 ABSENT = Cell(text="–")
 #: Modules whose sections are about all work and material of the study, or have groups of their own.
-WHOLE = ("groups", "people", "material")
+WHOLE = ("groups", "people", "material", "next_study")
 
 
 def attribute_grouped(ctx: Context) -> Attribute:

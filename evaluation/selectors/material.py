@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from django.db.models import QuerySet
 
 from annotator.core.canonical import text_digest
 from annotator.models import Dataset, Explanation, FollowUp, Instance, Item, Output, Study, System
-from evaluation.models import Pipeline
+from evaluation.models import InstancePart, Pipeline
 
 #: The names of the systems under which GEN-U's answers are stored, see ``gen_u_system``.
 MARK, WITHOUT, WITH = " · GEN-U ", "without", "with "
@@ -32,24 +32,28 @@ def gen_u_system(model: str, rationale: str = "") -> str:
     return f"{model}{MARK}{WITH + rationale if rationale else WITHOUT}"[:200]
 
 
-def in_test_part(key: str) -> bool:
-    """Whether an instance belongs to the fifth of a dataset that no model is trained on. Depends only on its key.
+def part_by_key(key: str) -> Part:
+    """The part that an instance belongs to whose file names none: test (a fifth), validation (a tenth of the rest) or train. Joshi et
+    al. 2023, Table 8, have 458, 184 and 1,648.
 
-    >>> [n for n in range(20) if in_test_part(str(n))]
-    [11, 14]
-    """
-    return int(text_digest(key)[:8], 16) % 5 == 0
-
-
-def part_of(key: str) -> Part:
-    """The part of a dataset that an instance belongs to: test (a fifth), validation (a tenth of the rest) or train. Joshi et al.
-    2023, Table 8, have 458, 184 and 1,648.
-
-    >>> [n for n in range(40) if part_of(str(n)) == "validation"]
+    >>> [n for n in range(40) if part_by_key(str(n)) == "validation"]
     [13, 17, 23]
     """
     number = int(text_digest(key)[:8], 16)
     return "test" if number % 5 == 0 else "validation" if number // 5 % 10 == 0 else "train"
+
+
+def parts_of(dataset: Dataset) -> dict[int, Part]:
+    """Instance id -> the part that it belongs to: the one that the dataset's file names; by key where it names none."""
+    own = own_parts(dataset)
+    rows = Instance.objects.filter(dataset=dataset).order_by("pk").values_list("pk", "key")
+    return {pk: own.get(pk) or part_by_key(key) for pk, key in rows}
+
+
+def own_parts(dataset: Dataset) -> dict[int, Part]:
+    """Instance id -> the part that the dataset's file names; only of instances of which it names one."""
+    rows = InstancePart.objects.filter(instance__dataset=dataset).values_list("instance", "part")
+    return {pk: cast(Part, part) for pk, part in rows}
 
 
 def rationale_texts(*, study: Study) -> dict[int, tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,9 @@ from annotator.core.tables.plain_file import Limits
 from annotator.core.tables.rows import table_open
 from annotator.hit_types.base import FieldErrors, clean_text
 from annotator.models import Dataset, Instance, User, Workspace
+from evaluation.models import InstancePart
 from evaluation.prompts.replies import answer_of
+from evaluation.selectors.material import Part, own_parts, part_by_key
 
 #: Field -> the names that published data sets use for it.
 NAMES = {
@@ -22,6 +25,17 @@ NAMES = {
     "input": ("input", "question", "document", "article", "query"),
     "gold_label": ("gold_label", "answer", "label"),
     "gold_rationale": ("gold_rationale", "rationale", "facts", "explanation"),
+    "part": ("part", "split"),
+}
+#: What files call the parts of a dataset -> ours.
+PARTS: dict[str, Part] = {
+    "train": "train",
+    "training": "train",
+    "validation": "validation",
+    "valid": "validation",
+    "val": "validation",
+    "dev": "validation",
+    "test": "test",
 }
 LONGEST = 100_000
 #: The letters of the answers to a multiple-choice question.
@@ -43,21 +57,38 @@ def dataset_load(
         return _store(_read(file, path.name, task, limit), name=name, file=path.name, workspace=workspace)
 
 
+@dataclass(frozen=True)
+class _Row:
+    """An unsaved instance without a dataset, and the part that its row names, if it names one."""
+
+    instance: Instance
+    part: Part | None
+    line: int = 0
+
+
 @transaction.atomic
 def _store(
-    rows: dict[str, Instance], *, name: str, file: str, workspace: Workspace | None
+    rows: dict[str, _Row], *, name: str, file: str, workspace: Workspace | None
 ) -> tuple[Dataset, int]:
     dataset, _ = Dataset.objects.get_or_create(workspace=workspace, name=name)
     there = {instance.key: instance for instance in dataset.instances.filter(key__in=rows)}
     log = FaultLog(file)
+    parts = own_parts(dataset) if there else {}
     for key, old in there.items():
-        if (old.input, old.gold_label) != (rows[key].input, rows[key].gold_label):
+        own = rows[key].instance
+        if (old.input, old.gold_label) != (own.input, own.gold_label):
             log.add(f"the dataset {name!r} has this key with different content", field="key", value=key)
+        if parts.get(old.pk) != rows[key].part:
+            has = f"in the {parts[old.pk]} part" if old.pk in parts else "without a part"
+            log.add(f"the dataset {name!r} has this key {has}", field="part", value=rows[key].part or "")
     log.check()
     new = [row for key, row in rows.items() if key not in there]
     for row in new:
-        row.dataset = dataset
-    Instance.objects.bulk_create(new)
+        row.instance.dataset = dataset
+    Instance.objects.bulk_create([row.instance for row in new])
+    InstancePart.objects.bulk_create(
+        [InstancePart(instance=row.instance, part=row.part) for row in new if row.part]
+    )
     return dataset, len(new)
 
 
@@ -72,39 +103,45 @@ def dataset_upload(
     file.seek(0)
     while piece := file.read(1 << 20):
         digest.update(piece)
-    own = f"{user.get_username()[:60]}: {Path(name).stem[:100]} · {digest.hexdigest()[:8]}"
     rows = _read(file, name, task, limit)
+    if any(row.part for row in rows.values()):  # not the dataset of this file from before parts were read
+        digest.update(b"parts")
+    own = f"{user.get_username()[:60]}: {Path(name).stem[:100]} · {digest.hexdigest()[:8]}"
     return _store(rows, name=own, file=Path(name).name, workspace=workspace)[0]
 
 
-def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = None) -> list[str]:
-    """The keys of the instances in an uploaded file, without writing; raises ``FileRefused``."""
-    return list(_read(file, name, task, limit))
+def dataset_check(*, file: IO[bytes], name: str, task: str, limit: int | None = None) -> list[Part]:
+    """The part of each instance in an uploaded file, without writing; raises ``FileRefused``."""
+    return [row.part or part_by_key(key) for key, row in _read(file, name, task, limit).items()]
 
 
 def dataset_inputs(*, path: Path, task: str, limit: int | None = None) -> list[str]:
     """The inputs of the instances in a file; nothing is written. Raises ``FileRefused``."""
     with path.open("rb") as file:
-        return [instance.input for instance in _read(file, path.name, task, limit).values()]
+        return [row.instance.input for row in _read(file, path.name, task, limit).values()]
 
 
-def _read(file: IO[bytes], name: str, task: str, limit: int | None) -> dict[str, Instance]:
-    """Key -> unsaved instance without a dataset; raises ``FileRefused``. The file can be read again afterwards."""
+def _read(file: IO[bytes], name: str, task: str, limit: int | None) -> dict[str, _Row]:
+    """Key -> unsaved instance without a dataset, with its part; raises ``FileRefused``. The file can be read again afterwards."""
     log = FaultLog(Path(name).name)
-    rows: dict[str, Instance] = {}
+    rows: dict[str, _Row] = {}
     table = table_open(file, name=name, log=log, limits=LIMITS, lists=True, skip_blank=True)
     for line, raw in table.rows:
         if limit is not None and len(rows) >= limit:
             break
         try:
-            instance = _instance(raw, task)
+            instance, part = _instance(raw, task)
         except FieldErrors as error:
             for field, message in error.errors.items():
                 log.add(message, line=line, field=field)
             continue
         if instance.key in rows:
             log.add("is used twice", line=line, field="key", value=instance.key)
-        rows[instance.key] = instance
+        rows[instance.key] = _Row(instance, part, line)
+    if any(row.part for row in rows.values()):
+        for row in rows.values():
+            if row.part is None:
+                log.add("is missing, and other rows have one", line=row.line, field="part")
     if not log and not rows:
         log.add("has no rows")
     log.check()
@@ -112,7 +149,7 @@ def _read(file: IO[bytes], name: str, task: str, limit: int | None) -> dict[str,
     return rows
 
 
-def _instance(raw: dict[str, Any], task: str) -> Instance:
+def _instance(raw: dict[str, Any], task: str) -> tuple[Instance, Part | None]:
     values = {
         field: next((raw[name] for name in names if raw.get(name) not in (None, "")), "")
         for field, names in NAMES.items()
@@ -126,8 +163,8 @@ def _instance(raw: dict[str, Any], task: str) -> Instance:
         options = _options(raw["options"], errors)
         lines = [f"{letter}: {option}" for letter, option in options.items()]
         values["input"] = "\n".join([str(values["input"]), *lines])
-        named = {option.casefold(): letter for letter, option in options.items()}
-        values["gold_label"] = named.get(str(values["gold_label"]).strip().casefold(), values["gold_label"])
+        letters = {option.casefold(): letter for letter, option in options.items()}
+        values["gold_label"] = letters.get(str(values["gold_label"]).strip().casefold(), values["gold_label"])
     for field in ("key", "input", "gold_rationale"):
         value = values[field]
         try:
@@ -144,12 +181,15 @@ def _instance(raw: dict[str, Any], task: str) -> Instance:
         gold = answer_of(text, task) if text and task in ("yes_no", "preference", "multiple_choice") else text
     except ValueError as error:
         errors["gold_label"], gold = str(error), ""
+    named = str(values["part"]).strip().casefold()
+    if named not in {"", *PARTS}:
+        errors["part"] = f"expected train, validation or test, got {str(values['part'])[:60]!r}"
     if errors:
         raise FieldErrors(errors)
     key = values["key"] or text_digest(values["input"])[:16]
     return Instance(
         key=key[:200], input=values["input"], gold_label=gold[:200], gold_rationale=values["gold_rationale"]
-    )
+    ), PARTS.get(named)
 
 
 def _options(raw: Any, errors: dict[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from evaluation.core.step_kinds import kinds_making
 from evaluation.models import Report
 from evaluation.pipelines.contract import CurrentStep, PipelineStep, PlannedStep, StepInRecipe, StepPlan
 from evaluation.pipelines.option_checks import OptionError
-from evaluation.selectors.material import gen_u_system
+from evaluation.selectors.material import gen_u_system, own_parts
 
 
 def _rounds(value: object) -> str:
@@ -27,7 +27,8 @@ def _rounds(value: object) -> str:
 
 class ChooseRound(PipelineStep):
     """Of several ``rounds``, each a step that trains a model with the system of its model's rationales, the one with the highest mean
-    GEN-U; of several, the first. Later steps ask its model as ``{tuned STEP}``. Without any GEN-U it's the last round.
+    GEN-U; of several, the first. Later steps ask its model as ``{tuned STEP}``. Without any GEN-U it's the last round. ``own_parts`` of the result is how many instances of the dataset have a part of
+    the file's own.
     """
 
     name = "choose_round"
@@ -63,7 +64,8 @@ class ChooseRound(PipelineStep):
         }
         chosen = max(found)[2] if found else last
         tuned = rounds[int(chosen["round"]) - 1]["tuned"]
-        return chosen | {"model": step.pipeline.results[tuned]["model"]}
+        named = {"own_parts": len(own_parts(step.pipeline.dataset))}
+        return chosen | {"model": step.pipeline.results[tuned]["model"]} | named
 
     def repeat(self, step: CurrentStep, choices: JSON) -> Report:
         raise ValidationError(

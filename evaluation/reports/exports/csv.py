@@ -9,6 +9,7 @@ from typing import Any
 
 from annotator.core.csv_cells import cell_neutral
 from evaluation.reports import words
+from evaluation.reports.denominators import estimand_in
 from evaluation.reports.exports.json import NOT_AGGREGATED, provenance
 
 COLUMNS = (
@@ -29,6 +30,7 @@ COLUMNS = (
     "left_out",
     "rule",
     "interval",
+    "estimand",
     "exclusions",
     "inputs",
     "software",
@@ -48,20 +50,20 @@ def render(content: Mapping[str, Any]) -> str:
 def _lines(content: Mapping[str, Any]) -> Iterator[list[Any]]:
     same = list(provenance(content).values())
     for name, value in content["facts"]:
-        yield ["facts", "", "", "", "", name, "", "", value, *[""] * 11]
+        yield ["facts", "", "", "", "", name, "", "", value, *[""] * 12]
     for name, value in content["choices"].items():
-        yield ["choices", "", "", "", "", name, "", "", str(value), *[""] * 11]
+        yield ["choices", "", "", "", "", name, "", "", str(value), *[""] * 12]
     for section in content["sections"]:
         for block in section["blocks"]:
             if block["kind"] == "table":
                 yield from _table(section["id"], block, same)
                 place = [section["id"], block["number"], block["id"], block["title"]]
                 for note in block["notes"]:
-                    yield [*place, "", "note", "", "", note, *[""] * 11]
+                    yield [*place, "", "note", "", "", note, *[""] * 12]
         for note in section["notes"]:
-            yield [section["id"], "", "", "", "", "note", "", "", note, *[""] * 11]
+            yield [section["id"], "", "", "", "", "note", "", "", note, *[""] * 12]
     for warning in content["warnings"]:
-        yield ["warnings", "", "", "", "", "", "", "", warning, *[""] * 11]
+        yield ["warnings", "", "", "", "", "", "", "", warning, *[""] * 12]
 
 
 def _table(section: str, table: Mapping[str, Any], same: list[str]) -> Iterator[list[Any]]:
@@ -70,7 +72,7 @@ def _table(section: str, table: Mapping[str, Any], same: list[str]) -> Iterator[
             place = [section, table["number"], table["id"], table["title"], row["group"]]
             place += [" | ".join(row["head"]), column["group"], column["label"]]
             if cell["kind"] == "text":
-                yield [*place, cell["text"], *[""] * 8, *same]
+                yield [*place, cell["text"], *[""] * 9, *same]
             else:
                 values = ["" if cell[key] is None else cell[key] for key in ("value", "low", "high")]
                 left = words.left_out(cell["left_out"])
@@ -83,5 +85,6 @@ def _table(section: str, table: Mapping[str, Any], same: list[str]) -> Iterator[
                     left,
                     cell["rule"] or NOT_AGGREGATED,
                     cell["interval"],
+                    str(estimand_in(cell) or ""),
                     *same,
                 ]

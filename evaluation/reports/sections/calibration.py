@@ -13,7 +13,7 @@ from evaluation.reports.content import Cell, Section, Table, TableColumn, TableR
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.sections.confidence import confidence_blocks
-from evaluation.reports.words import CountedSentence, count, stated
+from evaluation.reports.words import CountedSentence, count, number, stated
 
 #: At most this many items are listed for each simulator.
 LISTED = 50
@@ -71,6 +71,12 @@ def _sentence(ctx: Context, name: str, test: AlternativeTest) -> str:
     )
 
 
+def _bounds(test: AlternativeTest) -> str:
+    """Between which shares the winning rate certainly lies; empty without bounds."""
+    found = test.winning_bounds
+    return f"{number(found.at_least)} to {number(found.at_most)}" if found else ""
+
+
 def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
     found = ctx.agreement(ctx.headline.name)
     prompts = _prompts(ctx)
@@ -80,6 +86,7 @@ def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
         test = tests[name]
         cells = [Cell.of(found.lead.human_simulator[name]), Cell.of(found.lead.human_human)]
         cells += [Cell.of(found.rest.of(name)[0], shape="percent"), Cell.of(test.winning_rate)]
+        cells.append(Cell(_bounds(test) or "none"))
         cells += [Cell.of(test.advantage_probability), Cell.number(test.epsilon)]
         rows.append(TableRow([name, prompts.get(name, "not known")], cells))
     return Table(
@@ -91,12 +98,15 @@ def _overview(ctx: Context, tests: dict[str, AlternativeTest]) -> Table:
             TableColumn(f"{kappa} among {ctx.people}"),
             TableColumn("Equal labels, %"),
             TableColumn("Winning rate"),
+            TableColumn("Winning rate, simultaneous bounds"),
             TableColumn("Advantage probability"),
             TableColumn("ε"),
         ],
         rows=rows,
         notes=[
             f"Equal labels: the mean share of {ctx.people} who gave an item the simulator’s label.",
+            "Simultaneous bounds hold in 95 % of studies or more, and aren’t a 95 % interval: the people of whom it is certain that they are worth "
+            "less than ε more than the simulator, and all but those of whom the reverse is.",
             "Prompts are identified by the first characters of their SHA-256, as in the list of runs.",
         ],
     )

@@ -96,11 +96,13 @@ def _figures(
     rows: list[tuple[str, str, Shape, PredictionPowered]] = []
     if len(labels) <= LABELS:
         for label in labels:
-            one = prediction_powered_label(mine, theirs, label, clusters)
+            one = prediction_powered_label(mine, theirs, label, clusters, items=ctx.items)
             rows.append((name, f"% {ctx.label_words(label)}", "percent", one))
     if labels and set(labels) <= set(ratings.scores):
         numbers = dict(zip(ratings.labels, np.asarray(ratings.amounts).tolist(), strict=True))
-        one = prediction_powered_mean(_numbers(mine, numbers), _numbers(theirs, numbers), clusters)
+        one = prediction_powered_mean(
+            _numbers(mine, numbers), _numbers(theirs, numbers), clusters, items=ctx.items
+        )
         rows.append((name, "Mean", "number", one))
     return rows
 

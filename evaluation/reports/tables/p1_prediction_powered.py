@@ -62,21 +62,34 @@ def p1_prediction_powered(ctx: Context) -> Section | None:
 
 
 def _figures(ctx: Context, people: FollowUps, simulator: FollowUps) -> list[tuple[str, PredictionPowered]]:
-    """The three figures; the interval of people alone is the same as in every other table."""
+    """The three figures; the interval of people alone is the same as in every other table, unless it is for these items."""
     alone = simulatability(people, **ctx.resampling)
+    items = ctx.items
     found = [
-        ("Precision, macro", prediction_powered_precision(people, simulator), alone.precision),
+        ("Precision, macro", prediction_powered_precision(people, simulator, items=items), alone.precision),
         (
             "Precision, micro",
-            prediction_powered_precision(people, simulator, micro=True),
+            prediction_powered_precision(people, simulator, micro=True, items=items),
             alone.precision_micro,
         ),
-        ("Simulatable", prediction_powered_simulatable(people, simulator), alone.simulatable),
+        ("Simulatable", prediction_powered_simulatable(people, simulator, items=items), alone.simulatable),
     ]
     return [
-        (what, replace(one, people=own, estimate=as_chosen(one.estimate, ctx.choices)))
+        (
+            what,
+            replace(
+                one,
+                people=as_chosen(_of_these(one.people, own), ctx.choices) if items == "these" else own,
+                estimate=as_chosen(one.estimate, ctx.choices),
+            ),
+        )
         for what, one, own in found
     ]
+
+
+def _of_these(people: Estimate, own: Estimate) -> Estimate:
+    """People's own figure with its interval for these items; denominator and what was left out are those of other tables."""
+    return replace(people, n=own.n, left_out=own.left_out) if own.defined else own
 
 
 def _prose(ctx: Context, found: list[tuple[str, str, PredictionPowered]]) -> list[str]:

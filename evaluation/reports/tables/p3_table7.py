@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from annotator.models import Study
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.metrics import task_accuracy, utility_by_system, utility_classes
 from evaluation.metrics.paired import PairedDifference, paired_difference
@@ -12,6 +13,7 @@ from evaluation.reports.content import Cell, Section, Table, TableColumn, TableR
 from evaluation.reports.context import Context
 from evaluation.reports.helping import gen_u_by_model
 from evaluation.reports.registry import section
+from evaluation.selectors.pipeline import pipeline_behind
 
 #: The method of a system whose model was trained on rewards.
 TRAINED = "quark"
@@ -75,12 +77,27 @@ def p3_table7(ctx: Context) -> Section | None:
                 notes=[
                     "Trained by fine-tuning on rationales with the token of their reward quantile, without the KL and "
                     "entropy terms of the paper's Quark, which the protocol's fine-tuning does not have. GEN-U's mean is "
-                    "over the questions of the test part."
+                    "over the questions of the test part.",
+                    *parts_notes(ctx.study),
                 ],
             ),
             _differences(ctx, order, trained),
         ],
     )
+
+
+def parts_notes(study: Study) -> list[str]:
+    """Where the training, validation and test part come from, by what the pipeline counted when it chose a round."""
+    found = pipeline_behind(study=study)
+    counts = [held["own_parts"] for held in found[0].results.values() if "own_parts" in held] if found else []
+    if not counts:
+        return []
+    if max(counts):
+        return ["The training, validation and test part are those that the dataset's file names."]
+    return [
+        "The dataset's file names no parts: a fifth of the questions is the test part and a tenth of the others the "
+        "validation part, by key."
+    ]
 
 
 def _differences(ctx: Context, order: list[str], trained: list[str]) -> Table:

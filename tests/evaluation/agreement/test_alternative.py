@@ -11,8 +11,7 @@ from scipy import stats
 from benchmarks.validation.alternative_grid import panel_coverage
 from benchmarks.validation.panels import PANELS
 from evaluation.agreement import Ratings, alternative_annotator_test
-from evaluation.agreement.winning_rate import add_winning_interval
-from evaluation.core.estimate import Estimate
+from evaluation.agreement.winning_rate import winning_bounds
 from tests.evaluation.agreement.tables import random_matrices, ratings_of
 
 PUBLISHED = {
@@ -206,19 +205,22 @@ def test_intervals_of_the_advantage_probability_cover() -> None:
         assert one.low < one.value < one.high
         assert one.interval.endswith("replicates of 120 units, for these raters")
         hits += one.low <= truth <= one.high
-        assert found.winning_rate.interval == (
-            "95 % simultaneous interval, Holm's tests over 5 people and 120 units, for these raters"
+        assert np.isnan(found.winning_rate.low)
+        assert found.winning_rate.interval.startswith("none: a share of 5 people has 6 possible values")
+        assert found.winning_bounds.at_least <= found.winning_rate.value <= found.winning_bounds.at_most
+        assert found.winning_bounds.how == (
+            "simultaneous bounds, Holm's tests over 5 people and 120 units, for these raters"
         )
     assert hits >= 51  # 50 or fewer of 60 have a chance of .001
 
 
-def test_the_winning_rates_interval_by_hand() -> None:
+def test_the_winning_rates_bounds_by_hand() -> None:
     """Person 1: d = 0 on 39 of 40 units, 1 on one; person 2: d = 1 on 30 of 40; person 3: d = 1 on 10 of 40. Epsilon .2."""
     d = np.zeros((40, 3))
     d[0, 0] = 1
     d[:30, 1] = 1
     d[:10, 2] = 1
-    found = add_winning_interval(Estimate(1 / 3, n=3), d, np.ones((40, 3)), epsilon=0.2, word="units")
+    found = winning_bounds(1 / 3, d, np.ones((40, 3)), epsilon=0.2, word="units")
     p = []
     for column, more in ((0, 1.0), (1, -1.0), (2, 1.0)):
         values = np.append(d[:, column], more)  # one unit more against the finding
@@ -228,19 +230,19 @@ def test_the_winning_rates_interval_by_hand() -> None:
     assert p[0] < 0.025 / 3
     assert p[1] < 0.025 / 3
     assert p[2] > 0.025
-    assert (found.low, found.high) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert (found.at_least, found.at_most) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
 
 
 def test_units_of_few_instances_make_nothing_certain() -> None:
     d, counts = np.zeros((7, 2)), np.full((7, 2), 20.0)
-    found = add_winning_interval(Estimate(1.0, n=2), d, counts, epsilon=0.2, word="instances")
-    assert (found.low, found.high) == (0.0, 1.0)
+    found = winning_bounds(1.0, d, counts, epsilon=0.2, word="instances")
+    assert (found.at_least, found.at_most) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
     "name", ["five alike, just beyond", "forty units", "nearly all right", "six follow-ups"]
 )
-def test_the_winning_rates_interval_covers(name) -> None:
+def test_the_winning_rates_bounds_hold(name) -> None:
     """Where people are about epsilon apart from the simulator, a rate of the tests alone is wrong in most studies."""
     panel = PANELS[name]
     found = panel_coverage(panel, 60, seed=3)["winning_rate"]
@@ -249,7 +251,7 @@ def test_the_winning_rates_interval_covers(name) -> None:
     assert found["coverage"] >= 0.9  # fewer than 54 of 60 have a chance of .03 at 95 %
 
 
-def test_certain_people_have_a_narrow_interval() -> None:
+def test_certain_people_have_narrow_bounds() -> None:
     clear = panel_coverage(PANELS["three people, clear"], 20, seed=1)["winning_rate"]
     assert (clear["truth"], clear["mean"]) == (1.0, 1.0)
     assert clear["width"] < 0.1

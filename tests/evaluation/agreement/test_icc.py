@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from benchmarks.validation.further_checks import of_pingouin
 from evaluation.agreement import (
     Ratings,
     fleiss_kappa,
@@ -40,6 +41,13 @@ def test_the_published_table(form):
     whose = "these raters" if form.startswith("ICC(3") else "new raters too"
     how = "generalized" if form.startswith("ICC(2") else "F"
     assert found.interval == f"95 % {how} interval, 6 units by 4 raters, for {whose}"
+
+
+def test_all_six_forms_are_those_of_pingouin():
+    pairs = list(of_pingouin())
+    assert len(pairs) == 24
+    for mine, theirs in pairs:
+        assert mine == pytest.approx(theirs, abs=1e-8)
 
 
 def test_intervals_for_new_raters_cover_where_raters_differ():

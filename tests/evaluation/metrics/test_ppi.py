@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.validation.finite_grid import DESIGNS, coverage_of_finite
 from evaluation.metrics import (
     prediction_powered_precision,
     prediction_powered_ratio,
@@ -185,3 +186,51 @@ def test_hundred_studies_cover_the_truth_and_beat_people_alone():
         widths.append(found.high - found.low)
     assert 88 <= hits <= 100  # 95 expected; 88 has a chance of .004
     assert np.mean(widths) < 2 * 1.96 * math.sqrt(0.8 * 0.2 / 160)
+
+
+def test_these_items_have_the_finite_population_variance_by_hand():
+    rng = np.random.default_rng(5)
+    y, f, clusters = mean_case(rng, n=60, others=40)
+    found = powered_mean(y, f, clusters, items="these")
+    n, rest = 60, 40
+    own, guess = y[:n] - found.people.value, f[:n] - f[:n].mean()
+    weight = own @ guess / (guess @ guess)  # of the regression of y on f
+    assert found.tuning == pytest.approx(weight * rest / (n + rest))
+    assert found.estimate.value == pytest.approx(y[:n].mean() + weight * (f.mean() - f[:n].mean()))
+    left_out = (own - weight * guess) / (1 - guess**2 / (guess @ guess))
+    variance = (1 - n / (n + rest)) * (left_out**2).sum() / n**2 * n / (n - 1)
+    half = stats.t.ppf(0.975, rest - 1) * math.sqrt(variance)
+    assert (found.estimate.low, found.estimate.high) == pytest.approx(
+        on_the_logit_scale(found.estimate.value, half)
+    )
+    alone = stats.t.ppf(0.975, n - 1) * math.sqrt(0.4 * y[:n].var(ddof=1) / n)
+    assert (found.people.low, found.people.high) == pytest.approx(
+        on_the_logit_scale(found.people.value, alone)
+    )
+    like = powered_mean(y, f, clusters)
+    assert like.people.value == found.people.value
+    assert like.estimate.value == pytest.approx(found.estimate.value, abs=0.02)
+    assert like.estimate.high - like.estimate.low > 1.3 * (found.estimate.high - found.estimate.low)
+
+
+def test_all_items_labelled_leave_no_width_for_these_items():
+    for n in (3, 40):
+        y, f, clusters = mean_case(np.random.default_rng(n), n=n, others=0)
+        one = powered_mean(y, f, clusters, items="these").estimate
+        assert one.low == one.value == one.high == pytest.approx(y.mean())
+        assert one.interval == "known: people labelled every item, for these items"
+    like = powered_mean(y, f, clusters).estimate
+    assert like.high > like.low
+    with pytest.raises(ValueError, match="items: expected like or these"):
+        powered_mean(y, f, clusters, items="all")
+
+
+@pytest.mark.parametrize("name", ["three fifths", "few instances"])
+def test_intervals_for_these_items_cover(name):
+    """Fewer than 87 of 100 have a chance of .001 at 95 %."""
+    for figure, found in coverage_of_finite(DESIGNS[name], 100, seed=8).items():
+        assert found["intervals"] >= 0.95, (
+            figure
+        )  # none where the simulator makes no error on the labelled items
+        assert found["coverage"] >= 0.87, (figure, found)
+        assert found["width"] < found["width for items like these"], figure

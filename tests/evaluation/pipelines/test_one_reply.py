@@ -19,7 +19,7 @@ from evaluation.pipelines.option_checks import OptionError
 from evaluation.prompts import prompt_file
 from evaluation.runs.create import RunPlan
 from evaluation.runs.step import ClaimedCall, Job
-from evaluation.selectors.material import part_of
+from evaluation.selectors.material import part_by_key
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -186,7 +186,7 @@ def test_demonstrations_are_drawn_for_each_question_from_the_training_part(
                 "explanation": f"Bird {number} has wings of kind {number}.",
                 "output": ("yes", "no")[number % 2],
             }
-            assert part_of(f"q{number}") == "train"
+            assert part_by_key(f"q{number}") == "train"
         shown[instance.key] = tuple(message.content for message in chat[1:-1])
     assert len(set(shown.values())) > 30, "another draw for each"
     again = demonstrations_draw(dataset, list(dataset.instances.filter(key="q1")), 6)
@@ -199,7 +199,7 @@ def test_demonstrations_are_drawn_for_each_question_from_the_training_part(
 def test_too_few_rationales_are_refused_before_anything_is_asked(
     dataset: Dataset, endpoint: Endpoint
 ) -> None:
-    held = sum(part_of(f"q{n}") == "train" for n in range(40))
+    held = sum(part_by_key(f"q{n}") == "train" for n in range(40))
     with pytest.raises(ValidationError, match=f"the dataset has {held}"):
         drafted(EXPLAIN, dataset, endpoint, method="answer_reason", demonstrations=held)
     assert drafted(EXPLAIN, dataset, endpoint, method="answer_reason", demonstrations=held - 1)

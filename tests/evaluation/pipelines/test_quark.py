@@ -21,7 +21,7 @@ from evaluation.providers.scripted.app import Scripted
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
-from evaluation.selectors.material import in_test_part, part_of
+from evaluation.selectors.material import part_by_key
 from evaluation.services.dataset import dataset_load
 from tests.evaluation.pipelines.carried import questions
 from tests.evaluation.providers.tuned import reply, tuned_on
@@ -74,14 +74,14 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     keys = set(
         Explanation.objects.filter(system__method="quark round").values_list("instance__key", flat=True)
     )
-    assert {part_of(key) for key in keys} == {"train"}
+    assert {part_by_key(key) for key in keys} == {"train"}
     warm = pipeline.runs.get(options__step="rationales-warm-1")
     assert warm.calls.first().request["top_p"] == 0.7
     # The round whose model has the best GEN-U on the validation part, which nothing is trained on, is the trained model.
     chosen = pipeline.results["best-round"]
     assert chosen["model"] == tunings[chosen["round"] - 1].model
     checked = Explanation.objects.filter(system__method="quark validation")
-    assert {part_of(key) for key in checked.values_list("instance__key", flat=True)} == {"validation"}
+    assert {part_by_key(key) for key in checked.values_list("instance__key", flat=True)} == {"validation"}
     assert chosen["questions"] <= checked.values("instance").distinct().count()
     assert pipeline.runs.get(options__step="explain-after").model == chosen["model"]
     sampled = pipeline.runs.get(options__step="rationales-2")
@@ -104,7 +104,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     assert System.objects.get(name=after).method == "quark"
     items = Item.objects.filter(study=pipeline.study)
     assert set(items.values_list("explanation__system__name", flat=True)) == {before, after, other}
-    assert all(in_test_part(key) for key in items.values_list("instance__key", flat=True))
+    assert all(part_by_key(key) == "test" for key in items.values_list("instance__key", flat=True))
     simulator = pipeline.runs.get(options__step="simulators").rater
     assert simulator is not None
     content = compute_across(
@@ -115,6 +115,7 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     assert check_one_truth(content)
     assert check_sentences(content)
     table = table_of(content, "p3-table-7")
+    assert "names no parts" in table["notes"][1]
     assert [column["label"] for column in table["columns"]] == [before, after, other]
     shown = {row["head"][1]: [cell["value"] for cell in row["cells"]] for row in table["rows"]}
     assert all(value is not None for values in shown.values() for value in values), shown
@@ -186,7 +187,7 @@ def test_a_model_trained_elsewhere_can_be_added_to_table_7(scripted: ScriptedPro
     examples = [json.loads(line)["messages"] for line in train.read_text().splitlines()]
     theirs = tuned_on(lab, examples, base="scripted?quality=0.7")
     rows = [json.loads(line) for line in asked.read_text().splitlines()]
-    assert [row["instance"] for row in rows] == [f"q{n}" for n in range(30) if in_test_part(f"q{n}")]
+    assert [row["instance"] for row in rows] == [f"q{n}" for n in range(30) if part_by_key(f"q{n}") == "test"]
     for row in rows:
         assert row["messages"][0]["content"].startswith("<reward_2>\n")
         answer, reason = reply(lab, theirs, row["messages"]).split("\n")
