@@ -161,6 +161,13 @@ def without_confidence(kind: HitType) -> HitType:
     return kind.plain if isinstance(kind, AsksConfidence) else kind
 
 
+def answer_variables(kind: HitType) -> tuple[Variable, ...]:
+    """The variables of a type's own questions, without how sure raters are."""
+    if not isinstance(kind, AsksConfidence):
+        return kind.variables
+    return tuple(one for one in kind.variables if one.name != CONFIDENCE)
+
+
 def answer_of(kind: HitType, response: JSON) -> JSON:
     """A response without how sure the rater is: what raters agree or disagree on."""
     if not isinstance(kind, AsksConfidence):
