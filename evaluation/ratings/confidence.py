@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from annotator.hit_types.base import JSON, HitType
-from annotator.hit_types.confidence import CONFIDENCE, answer_variables, without_confidence
+from annotator.hit_types.confidence import CONFIDENCE
 from annotator.models import Item
+from evaluation.core.live_calibration import stages_of_variables
 from evaluation.core.ratings_table import Codes, Floats, Ratings
 from evaluation.ratings.load import StudyRatings, VariableRatings
+from evaluation.selectors.confidence import CORRECT, MAJORITY, REAL
 
-REAL, CORRECT, MAJORITY = "the system’s real output", "the correct answer", "the majority of the other people"
 #: Items that are read to find out which stage asks which variable.
 _ITEMS = 200
 
@@ -59,25 +59,6 @@ class SureLabels:
     @property
     def people(self) -> list[str]:
         return [name for name in self.ratings.raters if name not in self.ratings.simulators]
-
-
-def stages_of_variables(kind: HitType, payloads: Iterable[JSON]) -> Mapping[str, frozenset[str]]:
-    """Variable -> the units of ``confidence`` that are about it: the stages of these items that ask it; "" for types with one stage."""
-    names = [one.name for one in answer_variables(kind)]
-    if kind.most_stages == 1:
-        return dict.fromkeys(names, frozenset({""}))
-    found: dict[str, set[str]] = {name: set() for name in names}
-    plain = without_confidence(kind)
-    for payload in payloads:
-        for stage in plain.every_stage(payload):
-            answer = {
-                one.name: [one.options[0].value] if one.kind == "multi" else one.options[0].value
-                for one in stage.fields
-                if one.options
-            }
-            for rating in plain.to_ratings(payload, answer):
-                found.setdefault(rating.variable, set()).add(stage.name)
-    return {name: frozenset(stages) for name, stages in found.items()}
 
 
 def stages_in(data: StudyRatings) -> Mapping[str, frozenset[str]]:
