@@ -149,7 +149,7 @@ def with_confidence(kind: HitType, scale: Scale) -> HitType:
     collected elsewhere."""
     if not scale or kind.external:
         return kind
-    own = object.__new__(_class_of(type(kind)))
+    own = object.__new__(_class_of(type(kind)))  # type: ignore[arg-type]
     vars(own).update(vars(kind), confidence=scale)
     if "variables" in vars(kind):  # those of an item or a variant
         vars(own)["variables"] = (*kind.variables, confidence_variable(scale))
