@@ -14,6 +14,7 @@ urlpatterns = [
     path("studies/<row:study_pk>/reports/", reports.reports, name="reports"),
     path("studies/<row:study_pk>/reports/compare/", compare.report_compare, name="report_compare"),
     path("studies/<row:study_pk>/agreement-so-far/", live.live_agreement, name="live_agreement"),
+    path("studies/<row:study_pk>/confidence-so-far/", live.live_confidence, name="live_confidence"),
     path("reports/<row:pk>/", reports.report, name="report"),
     path("reports/<row:pk>/status/", reports.report_status, name="report_status"),
     path("reports/<row:pk>/again/", reports.retry, name="report_retry"),

@@ -15,6 +15,7 @@ from lxml import html
 
 from annotator.hit_types.base import HitType, Question, Stage
 from annotator.hit_types.built_in import question_in
+from annotator.hit_types.confidence import without_confidence
 from annotator.models import Assignment, Judgment, Participation, Study, User
 from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal.answers import rehearsal_answer
@@ -24,7 +25,7 @@ from annotator.web.views.question_pages import question_page  # noqa: F401 - the
 
 def practice_stages(kind: HitType, question: Question) -> list[Stage]:
     """The stages that a practice question goes through: up to the last one that it grades."""
-    stages = kind.stages(question.payload)
+    stages = without_confidence(kind).stages(question.payload)
     graded = [n for n, stage in enumerate(stages) if any(one.name in question.gold for one in stage.fields)]
     return list(stages[: graded[-1] + 1])
 

@@ -10,6 +10,7 @@ from django import forms
 from annotator.forms.fields import PlainForm, SafeTextField
 from annotator.forms.questions import part_field, right_field
 from annotator.hit_types.base import JSON, HitType
+from annotator.hit_types.confidence import without_confidence
 from annotator.models import Item
 
 
@@ -24,7 +25,7 @@ class ItemForm(PlainForm):
         self.names = tuple(item.payload)
         for name, value in item.payload.items():
             self.fields[f"payload-{name}"] = part_field(name, value)
-        stages = () if kind.external else kind.every_stage(item.payload)
+        stages = () if kind.external else without_confidence(kind).every_stage(item.payload)
         self.asked = {field.name: field for stage in stages for field in stage.fields}
         known: Mapping[str, Any] = item.gold or {}
         if self.asked and set(known) <= set(self.asked):

@@ -10,6 +10,7 @@ from django import forms
 
 from annotator.forms.fields import PlainForm, SafeTextField
 from annotator.hit_types.base import JSON, Field, HitType, Question
+from annotator.hit_types.confidence import without_confidence
 
 MOST_BYTES = 1_000_000
 #: Divides several right answers in one cell.
@@ -32,7 +33,9 @@ class QuestionForm(PlainForm):
         for name, value in start.payload.items():
             self.fields[f"payload-{name}"] = part_field(name, value, new=new)
         self.asked = {
-            field.name: field for stage in kind.every_stage(start.payload) for field in stage.fields
+            field.name: field
+            for stage in without_confidence(kind).every_stage(start.payload)
+            for field in stage.fields
         }
         for name, asked in self.asked.items():
             self.fields[f"gold-{name}"] = right_field(asked, None if new else start.gold.get(name))

@@ -83,6 +83,8 @@ class Field:
     blocks has a question. ``about`` names the blocks that people must see to answer: the task screen keeps their first
     lines in view while the field is answered, however long the material is. ``options_of`` names the payload's list of
     options if each item has its own: a ``DeclaredStage`` offers them, lettered, or yes and no if the list is empty.
+    ``keys`` has a key for each option, where they aren't numbered from 1. The options of a ``scale`` are short steps, which
+    the screen shows side by side.
     """
 
     name: str
@@ -96,6 +98,8 @@ class Field:
     about: tuple[str, ...] = ()
     max_length: int = 2_000
     options_of: str = ""
+    keys: str = ""
+    scale: bool = False
 
 
 @dataclass(frozen=True)

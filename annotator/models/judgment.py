@@ -38,7 +38,8 @@ class Judgment(models.Model):
     )
     place = models.OneToOneField("Place", models.PROTECT, null=True, blank=True, related_name="judgment")
     response = models.JSONField()
-    #: SHA-256 of the parsed response: two submits are the same if and only if their digests are equal.
+    #: SHA-256 of the parsed response, without how sure the rater is: two answers are the same if and only if their digests are
+    #: equal.
     digest = models.CharField(max_length=64)
     #: The language of the page on which it was made; empty: not made on a page, or before this was kept.
     language = models.CharField(max_length=10, blank=True, default="", db_default="")

@@ -12,6 +12,7 @@ from django.http import Http404
 from annotator.core.kept_figures import LARGE
 from annotator.core.row_ids import row_id
 from annotator.hit_types.base import HitType, Question
+from annotator.hit_types.confidence import with_confidence
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Judgment, Membership, Study, WorkspaceMember
 
@@ -133,7 +134,7 @@ def study_hit_type(study: Study) -> HitType:
     It has the variables that items declare, where the type leaves them open, and the instructions, practice and exam
     of the variants and parts that the items ask; before it has items, those of the study's own variant. If all items are
     of one variant (a group of properties, for example), it has that variant's variables. The study's own exam and
-    practice replace those of the type.
+    practice replace those of the type. If the study asks how sure raters are, each stage does.
 
     Items are read when one of these attributes is first used, so the type of a task costs no query.
     """
@@ -141,7 +142,7 @@ def study_hit_type(study: Study) -> HitType:
     kind = object.__new__(_study_class(type(declared)))  # type: ignore[arg-type]
     kept = {name: value for name, value in vars(declared).items() if name not in (*_ADAPTED, "prompt_text")}
     vars(kind).update(kept, adapt=lambda: _adapted(declared, study))
-    return kind
+    return with_confidence(kind, study.confidence_scale)
 
 
 def known_hit_type(study: Study) -> HitType | None:

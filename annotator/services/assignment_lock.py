@@ -8,7 +8,7 @@ from annotator.core.errors import Refused
 from annotator.core.prepared import Prepared
 from annotator.models import Assignment, Study
 
-#: What a turn reads of its study: its 55 columns would take longer to read than everything else. Any other column is
+#: What a turn reads of its study: its more than 50 columns would take longer to read than everything else. Any other column is
 #: loaded when it is first used.
 _OF_STUDY = frozenset(
     [
@@ -18,6 +18,7 @@ _OF_STUDY = frozenset(
         "title",
         "hit_type",
         "variant",
+        "confidence",
         "state",
         "language",
         "redundancy",

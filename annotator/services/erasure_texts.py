@@ -14,6 +14,7 @@ from annotator.core.kept_elsewhere import cleaned
 from annotator.core.spellings import Names, letters_of, long_enough, ordinary, telling
 from annotator.core.words import listed, plural
 from annotator.hit_types.base import HitType
+from annotator.hit_types.confidence import answer_of
 from annotator.models import (
     Assignment,
     DataRequest,
@@ -204,7 +205,7 @@ def _clean(
     else:
         new = cleaned(value, clean)
     if new != value:
-        also = {"digest": digest_of(new)} if texts.model is Judgment else {}
+        also = {"digest": digest_of(answer_of(kind, new) if kind else new)} if texts.model is Judgment else {}
         rows.update(**{column: new}, **also)
 
 

@@ -12,6 +12,7 @@ from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON
+from annotator.hit_types.confidence import answer_of
 from annotator.models import Item, Judgment, Rater, Study
 from annotator.selectors.study import study_hit_type
 
@@ -44,7 +45,7 @@ def judgments_record(*, study: Study, rater: Rater, given: Sequence[Given], sour
                 rater=rater,
                 snapshot_id=study.snapshot_id,
                 response=response,
-                digest=digest_of(response),
+                digest=digest_of(answer_of(kind, response)),
                 source=source,
                 seconds=one.seconds,
                 signals=one.signals,
@@ -54,10 +55,10 @@ def judgments_record(*, study: Study, rater: Rater, given: Sequence[Given], sour
     Judgment.objects.bulk_create(rows, ignore_conflicts=True)
     kept = dict(
         Judgment.objects.filter(rater=rater, item__in=[row.item_id for row in rows]).values_list(
-            "item_id", "digest"
+            "item_id", "response"
         )
     )
-    strange = [row for row in rows if kept.get(row.item_id) != row.digest]
+    strange = [row for row in rows if kept.get(row.item_id) != row.response]
     if strange:
         raise Conflict(
             f"{rater} has already judged {plural(len(strange), 'item')} differently, {strange[0].item} first."

@@ -16,6 +16,7 @@ from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict, ConsentOutdated, Refused
 from annotator.core.prepared import prepared_cursor
 from annotator.hit_types.base import JSON
+from annotator.hit_types.confidence import answer_of
 from annotator.models import Assignment, Judgment, Participation, Place, StageCommit
 from annotator.selectors.consent import consented
 from annotator.selectors.instructions import instructions_known
@@ -128,7 +129,8 @@ def stage_submit(
     measured: JSON = {"stages": stage_seconds} | signals_total(pages.values())
     if stage:
         measured["pages"] = pages
-    return _judge(assignment, whole, measured, now, counts=qualified)
+    digest = digest_of(answer_of(kind, whole))
+    return _judge(assignment, whole, digest, measured, now, counts=qualified)
 
 
 # Both in one statement, because every judgment passes through here.
@@ -161,7 +163,7 @@ def _still_qualified(assignment: Assignment) -> bool:
 
 
 def _judge(
-    assignment: Assignment, response: JSON, signals: JSON, now: datetime, *, counts: bool
+    assignment: Assignment, response: JSON, digest: str, signals: JSON, now: datetime, *, counts: bool
 ) -> Submitted:
     place = (getattr(assignment, "place", None) or _place_reclaim(assignment)) if counts else None
     standing = Judgment.Standing.COUNTED if place else Judgment.Standing.SURPLUS
@@ -181,7 +183,7 @@ def _judge(
                 "assignment": assignment.pk,
                 "place": place.pk if place else None,
                 "response": json.dumps(response),
-                "digest": digest_of(response),
+                "digest": digest,
                 "standing": standing.value,
                 "source": (
                     Judgment.Source.REHEARSAL if assignment.rater.rehearsal else Judgment.Source.WEB

@@ -66,6 +66,8 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
         if arm not in kind.control_arms:
             known = listed([f"“{ARM_TITLES[one]}”" for one in kind.control_arms], "and") or "none"
             errors[f"{arm}_raters"] = [f"Tasks of this type don't have this control arm. They have: {known}."]
+    if study.confidence_scale and kind.external:
+        errors["confidence"] = ["The labels of this study are collected elsewhere, so nobody is asked."]
     if study.whole_explanations == WholeExplanations.TOGETHER and study.one_condition_per_instance:
         errors["whole_explanations"] = [
             "With one condition per instance, nobody gets all follow-ups of an explanation. Let each follow-up go to whoever"

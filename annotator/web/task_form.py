@@ -168,6 +168,10 @@ def option_keys(fields: Sequence[Field]) -> dict[tuple[str, str], str]:
     keys: dict[tuple[str, str], str] = {}
     for number in dict.fromkeys(question.values()):
         steps = [field for field in fields if question[field.name] == number]
+        if own_keys := steps[0].keys:
+            named = [(steps[0].name, option.value) for option in steps[0].options]
+            keys |= dict(zip(named, own_keys, strict=False))
+            continue
         through = [(step.name, option.value) for step in steps for option in step.options]
         if len(through) <= len(KEYS):
             keys |= dict(zip(through, KEYS, strict=False))

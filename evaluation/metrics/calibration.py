@@ -15,7 +15,7 @@ from evaluation.metrics.resample import codes_of, ratio_estimate
 
 #: At most this many bins of about equal numbers of labels.
 BINS = 10
-NOTHING = "no label with a confidence has a majority of people to compare with"
+NOTHING = "no label has both a confidence and something to compare it with"
 _NO_INTERVAL = "no interval: resampling makes this score larger"
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from annotator.hit_types.base import HitType, Variable
+from annotator.hit_types.confidence import answer_variables
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.core.ratings_table import Ratings
@@ -74,8 +75,8 @@ class StudyRatings:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The HIT type's variables, the headline first."""
-        return tuple(sorted(self.hit_type.variables, key=lambda v: v.name != self.hit_type.headline))
+        """The variables of the HIT type's own questions, the headline first; ``table`` also has ``confidence``, where it's asked."""
+        return tuple(sorted(answer_variables(self.hit_type), key=lambda v: v.name != self.hit_type.headline))
 
     def table(self, variable: str) -> VariableRatings:
         """The ratings of one variable; an unknown name is a ``KeyError``."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from annotator.hit_types.base import JSON, HitType
+from annotator.hit_types.confidence import answer_of
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
 
@@ -39,9 +40,9 @@ class PeopleSaid:
 
 
 def labels_of(kind: HitType, payload: JSON, response: JSON) -> dict[Labelled, str]:
-    """The labels of one response, as metrics count them. A response that can't be rated has none."""
+    """The labels of one response, as metrics count them, without how sure the rater is. A response that can't be rated has none."""
     try:
-        ratings = kind.to_ratings(payload, response)
+        ratings = kind.to_ratings(payload, answer_of(kind, response))
     except (KeyError, TypeError, ValueError):
         return {}
     return {(rating.variable, rating.unit): rating.value for rating in ratings}

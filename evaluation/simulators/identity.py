@@ -1,6 +1,6 @@
 """The identity of a simulator. Its name has everything that changes a model's answers, and nothing else: the deployment
 (its name, or the server's address and api version), the model, the HIT type and its version, the prompt, the
-form of reply, whether images are sent, the parameters, samples and items per request; and the model that the server says it ran, see ``returned_as``.
+form of reply, whether images are sent, whether it is asked how sure it is, the parameters, samples and items per request; and the model that the server says it ran, see ``returned_as``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 from annotator.core.canonical import digest_of, text_digest
 from annotator.hit_types.base import HitType
+from annotator.hit_types.confidence import AsksConfidence
 from annotator.models import Rater
 from evaluation.models import Call, Endpoint, Run
 from evaluation.runs.create import RunPlan
@@ -44,6 +45,8 @@ def rater_name(*, kind: HitType, endpoint: Endpoint, plan: RunPlan) -> str:
         parts.append("JSON schema")
     if endpoint.images:
         parts.append("images")
+    if isinstance(kind, AsksConfidence):
+        parts.append(f"confidence in {kind.confidence}")
     return " · ".join(parts)
 
 

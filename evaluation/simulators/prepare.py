@@ -11,6 +11,12 @@ from typing import Any
 from django.core.files.storage import default_storage
 
 from annotator.hit_types.base import JSON, MARKER, ChatMessage, Field, HitType, Unparsable, read_line
+from annotator.hit_types.confidence import (
+    answer_of,
+    middle_confidence,
+    parse_model_response,
+    without_confidence,
+)
 from annotator.hit_types.images import images_by_digest
 from annotator.hit_types.languages import ENGLISH
 from annotator.models import Item, Judgment, Rater, StudyImage
@@ -97,7 +103,7 @@ class Simulate(Step):
         kind = _kind(run)
         presentation = call.context.get("presentation")
         raw = kind.parse_reply(text, call.thing, call.stage, presentation)
-        return kind.parse_response(call.thing, raw, call.stage, presentation)
+        return parse_model_response(kind, call.thing, raw, call.stage, presentation)
 
     def schema(self, run: Run, call: ClaimedCall) -> JSON:
         kind = _kind(run)
@@ -105,7 +111,8 @@ class Simulate(Step):
 
     def from_object(self, run: Run, call: ClaimedCall, value: JSON) -> JSON:
         raw = stage_response(value)
-        return _kind(run).parse_response(call.thing, raw, call.stage, call.context.get("presentation"))
+        presentation = call.context.get("presentation")
+        return parse_model_response(_kind(run), call.thing, raw, call.stage, presentation)
 
     def prompt_problems(self, run: Run, call: ClaimedCall) -> list[str]:
         return prompt_problems(
@@ -116,8 +123,8 @@ class Simulate(Step):
         )
 
     def demonstration(self, run: Run, call: ClaimedCall, text: str) -> JSON | None:
-        """None if a demonstration cannot be read as a response to such a call."""
-        kind, presentation = _kind(run), call.context.get("presentation")
+        """None if a demonstration cannot be read as a response to such a call. It doesn't say how sure it is."""
+        kind, presentation = without_confidence(_kind(run)), call.context.get("presentation")
         stage = kind.stages(call.thing, presentation)[call.stage]
         try:
             own = kind.demonstrated(text, call.thing, call.stage, presentation)
@@ -212,17 +219,20 @@ def chats_of(*, run: Run, most: int) -> list[tuple[str, list[tuple[str, list[Cha
 def _given(kind: HitType, item: Item, group: Sequence[Call]) -> Given:
     presentation = group[0].context.get("presentation")
     responses = [call.context.get("before", {}) | (call.parsed or {}) for call in group]
-    fields = [asked for stage in kind.stages(item.payload, presentation) for asked in stage.fields]
-    response = responses[0] if len(responses) == 1 else majority(_unique(fields), responses)
+    response, share = responses[0], None
+    if len(responses) > 1:
+        stages = without_confidence(kind).stages(item.payload, presentation)
+        answers = [answer_of(kind, one) for one in responses]
+        answer = majority(_unique([asked for stage in stages for asked in stage.fields]), answers)
+        share = _share_of_samples(answer, answers)
+        response = answer | middle_confidence(kind, answer, responses)
     seconds = [call.seconds for call in group if call.seconds is not None]
-    signals = _signals(group, _share_of_samples(response, responses))
+    signals = _signals(group, share)
     return Given(item, response, sum(seconds) if seconds else None, signals, presentation)
 
 
-def _share_of_samples(response: JSON, responses: Sequence[JSON]) -> float | None:
-    """The share of several samples that gave every choice of the response; None for a single one."""
-    if len(responses) == 1:
-        return None
+def _share_of_samples(response: JSON, responses: Sequence[JSON]) -> float:
+    """The share of several samples that gave every choice of the response."""
     choices = {
         name: value for name, value in response.items() if not isinstance(value, str) or len(value) < 100
     }

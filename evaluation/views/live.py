@@ -1,4 +1,4 @@
-"""Agreement so far, as a part of the live page and as a page of its own."""
+"""Agreement so far and the raters' confidence, as parts of the researchers' pages and as pages of their own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from annotator.selectors.study import study_get_for
 from evaluation.core.live_alpha import Alpha, Point
+from evaluation.selectors.confidence import raters_confidence
 from evaluation.selectors.live import AgreementSoFar, agreement_so_far
 
 
@@ -43,6 +44,34 @@ def live_agreement(request: HttpRequest, study_pk: int) -> HttpResponse:
     partial = request.headers.get("HX-Request")
     name = "evaluation/_live_agreement.html" if partial else "evaluation/live_agreement.html"
     return render(request, name, context)
+
+
+@login_required
+@never_cache
+@require_GET
+def live_confidence(request: HttpRequest, study_pk: int) -> HttpResponse:
+    """Each rater's confidence beside what is right, as a part of the raters' page and as a page of its own."""
+    study = study_get_for(user=request.user, pk=study_pk)
+    found = raters_confidence(study=study)
+    rows = [
+        {
+            "name": name, "simulator": simulator, "one": one,
+            "figures": [
+                _figure(value, reason)
+                for value, reason in (
+                    (one.confidence, one.reason), (one.right, one.reason), (one.brier, one.reason), (one.auc, one.auc_reason),
+                )
+            ],
+        }
+        for name, simulator, one in (found.raters if found else ())
+    ]  # fmt: skip
+    partial = request.headers.get("HX-Request")
+    name = "evaluation/_live_confidence.html" if partial else "evaluation/live_confidence.html"
+    return render(request, name, {"study": study, "found": found, "rows": rows})
+
+
+def _figure(value: float, reason: str) -> str:
+    return f"not defined: {reason}" if math.isnan(value) else number(value)
 
 
 def number(value: float) -> str:

@@ -1,4 +1,4 @@
-/* Keyboard shortcuts: 1-9 choose an answer, Enter submits, J and K go to the next and the last question, T to the text, U undoes, Z enlarges an
+/* Keyboard shortcuts: 0-9 (and H for 100 %) choose an answer, Enter submits, J and K go to the next and the last question, T to the text, U undoes, Z enlarges an
    image, / finds in the text, I opens the instructions, . the menu, ? the list of shortcuts, where they can be turned off. */
 (() => {
   "use strict";
@@ -66,8 +66,8 @@
     }
     if (document.documentElement.hasAttribute("data-keys-off")) return;
 
-    if (/^[1-9]$/.test(event.key) && form && !form.hasAttribute("data-sending")) {
-      const input = optionFor(form, event.key);
+    if (/^[0-9h]$/i.test(event.key) && form && !form.hasAttribute("data-sending")) {
+      const input = optionFor(form, event.key.toUpperCase());
       if (!input) return;
       event.preventDefault();
       document.dispatchEvent(new CustomEvent("foretell:key"));

@@ -79,7 +79,13 @@ def test_the_snapshot_has_what_it_always_had() -> None:
 
 def test_a_newer_setting_is_in_the_snapshot_only_if_it_is_not_the_default() -> None:
     newer = {name for name, one in SETTINGS.items() if one.unless_default}
-    assert newer == {"answer_only_raters", "nothing_raters", "shared_items", "whole_explanations"}
+    assert newer == {
+        "answer_only_raters",
+        "confidence",
+        "nothing_raters",
+        "shared_items",
+        "whole_explanations",
+    }
     usual, other = make_study(items=1, launched=True), make_study(items=1, nothing_raters=2, launched=True)
     assert not newer & set(usual.snapshot.content)
     assert newer & set(other.snapshot.content) == {"nothing_raters"}

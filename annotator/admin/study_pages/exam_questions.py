@@ -17,6 +17,7 @@ from annotator.core.csv_cells import cell_neutral
 from annotator.core.words import plural
 from annotator.forms.questions import SEVERAL, QuestionForm, QuestionsFileForm
 from annotator.hit_types.base import JSON, FieldErrors, Question
+from annotator.hit_types.confidence import without_confidence
 from annotator.hit_types.questions import read_questions
 from annotator.models import Study
 from annotator.selectors.study import study_hit_type
@@ -114,7 +115,11 @@ def _columns(study: Study) -> list[str]:
     kind = study_hit_type(study)
     start = next(iter(kind.exam or kind.practice), None)
     asked = (
-        [f"gold.{field.name}" for stage in kind.every_stage(start.payload) for field in stage.fields]
+        [
+            f"gold.{field.name}"
+            for stage in without_confidence(kind).every_stage(start.payload)
+            for field in stage.fields
+        ]
         if start
         else []
     )

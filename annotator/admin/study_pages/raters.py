@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import urlencode
 
-from annotator.admin.study_pages.frame import VIEWER, render, study_page
+from annotator.admin.study_pages.frame import VIEWER, address_of, render, study_page
 from annotator.core.row_ids import row_id
 from annotator.hit_types.base import Block, HitType
 from annotator.models import ExamAttempt, Judgment, Rater, Study
@@ -53,6 +53,7 @@ def raters(request: HttpRequest, study: Study) -> HttpResponse:
             for row in rows[:PAGE]
         ],
         following=offset + PAGE if len(rows) > PAGE else 0, sort=sort,
+        confidence_url=address_of("evaluation:live_confidence", study.pk) if study.confidence_scale and rows else "",
     )  # fmt: skip
 
 

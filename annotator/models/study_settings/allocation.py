@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from django.db import models
 
 from annotator.core.ranges import InRange
 from annotator.hit_types.arms import ANSWER_ONLY, NOTHING
 from annotator.hit_types.languages import ENGLISH, LANGUAGES
 from annotator.models.setting import Change, SettingGroup, setting
+
+if TYPE_CHECKING:
+    from annotator.hit_types.confidence import Scale
 
 
 class WholeExplanations(models.TextChoices):
@@ -16,6 +21,14 @@ class WholeExplanations(models.TextChoices):
     NO = "no", "no: items in random order"
     SPREAD = "spread", "yes: each follow-up goes to whoever comes next"
     TOGETHER = "together", "yes: who begins an explanation gets all its follow-ups"
+
+
+class ConfidenceScale(models.TextChoices):
+    """Whether raters are asked how sure they are, and on which scale."""
+
+    NO = "no", "no"
+    STEPS = "steps", "yes: five named steps"
+    PERCENT = "percent", "yes: 0 to 100 %"
 
 
 class Allocation(models.Model):
@@ -68,6 +81,15 @@ class Allocation(models.Model):
             " you stop the study early, you have a random sample of complete explanations.",
         ),
         "Complete explanations before new ones are begun", SettingGroup.ITEMS,
+        snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True,
+    )  # fmt: skip
+    confidence = setting(
+        models.CharField(
+            max_length=7, choices=ConfidenceScale, default=ConfidenceScale.NO,
+            help_text="Ask “How sure are you?” after each answer of a task: people on the same page, simulators in their reply."
+            " Practice and exam don’t ask it. Reports then say how well confidence matches what is right.",
+        ),
+        "Ask how sure raters are", SettingGroup.ITEMS,
         snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True,
     )  # fmt: skip
     max_items_per_rater = setting(
@@ -147,6 +169,11 @@ class Allocation(models.Model):
             return str(self.redundancy)
         items = "item" if self.shared_items == 1 else "items"
         return f"{self.redundancy} for {self.shared_items:,} {items}, 1 for each other item"
+
+    @property
+    def confidence_scale(self) -> Scale:
+        """How raters are asked how sure they are; empty if they aren't."""
+        return "" if self.confidence == ConfidenceScale.NO else cast("Scale", self.confidence)
 
     @property
     def control_arms(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from annotator.core.labels import clean_label
 from annotator.core.tables.faults import FaultLog
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, FieldErrors
+from annotator.hit_types.confidence import answer_of, without_confidence
 from annotator.models import AuditAction, Rater, Study
 from annotator.models.account import UNNAMED
 from annotator.services.audit import audit_write
@@ -180,6 +181,7 @@ class _Job(JudgmentsFile):
             rater=rater,
             simulator=rater in self.simulators,
             response=response,
+            answer=answer_of(self.kind, response),
             seconds=seconds,
         )
 
@@ -244,9 +246,10 @@ class _Job(JudgmentsFile):
         count = self.kind.arms(payload)
         if count < 2:
             return None
-        given = {name for name, value in raw.items() if cell_text(value)}
+        kind = without_confidence(self.kind)
+        given = {name for name, value in answer_of(self.kind, raw).items() if cell_text(value)}
         for arm in range(count):
-            stages = self.kind.stages(payload, {"arm": arm})
+            stages = kind.stages(payload, {"arm": arm})
             if given == {asked.name for stage in stages for asked in stage.fields}:
                 return {"arm": arm}
         return None

@@ -30,7 +30,7 @@ _OTHERWISE = """
 SELECT s.line, s.item, s.rater FROM import_judgment s
 JOIN annotator_rater r ON r.kind = s.kind AND r.source = %(source)s AND r.name = s.rater
 JOIN annotator_judgment j ON j.item_id = s.item_id AND j.rater_id = r.id
-WHERE j.digest <> s.digest ORDER BY s.line LIMIT %(kept)s
+WHERE j.response <> s.response ORDER BY s.line LIMIT %(kept)s
 """
 _RATERS = """
 INSERT INTO annotator_rater (kind, source, name, rehearsal, created_at)
@@ -56,11 +56,13 @@ class StagedJudgment:
     rater: str
     simulator: bool
     response: JSON
+    #: The response without how sure the rater is.
+    answer: JSON
     seconds: float | None
 
     def cells(self) -> tuple[Any, ...]:
         kind = Rater.Kind.SIMULATOR if self.simulator else Rater.Kind.HUMAN
-        response, digest = json.dumps(self.response), digest_of(self.response)
+        response, digest = json.dumps(self.response), digest_of(self.answer)
         return (
             self.line, self.item_pk, self.item, self.rater, kind.value, response, digest, self.seconds
         )  # fmt: skip

@@ -21,6 +21,7 @@ from annotator.core.labels import (
     write_number,
 )
 from annotator.hit_types.base import JSON, MARKER, FieldErrors, HitType, Unparsable
+from annotator.hit_types.confidence import confidence_fields
 
 MTURK_INPUT, MTURK_ANSWER, MTURK_WORKER = "Input.", "Answer.", "WorkerId"
 MTURK_SECONDS, MTURK_STATUS = "WorkTimeInSeconds", "AssignmentStatus"
@@ -207,6 +208,7 @@ class Reading:
         object is a whole response.
         """
         fields = {f.name: f for stage in kind.every_stage(payload) for f in stage.fields}
+        sure = confidence_fields(kind, payload)
         raw: JSON = {}
         for column in self.columns.values:
             cell = values.get(column.column)
@@ -222,14 +224,16 @@ class Reading:
                 raw[name] = text.split(self.columns.separator) if multi and text else text
             elif column.name and column.name not in [v.name for v in kind.variables]:
                 raise FieldErrors({column.column: f"{column.name!r} is none of: {', '.join(fields)}"})
-            elif len(fields) == 1:
-                raw[next(iter(fields))] = text
+            elif len(own := [name for name in fields if name not in sure]) == 1:
+                raw[own[0]] = text
             else:
                 raw |= self._answer(kind, payload, column, text)
         return raw
 
     def _answer(self, kind: HitType, payload: JSON, column: ValueColumn, text: str) -> JSON:
-        if len(kind.stages(payload)) > 1 or len(self.columns.values) > 1:
+        sure = confidence_fields(kind, payload)
+        answers = [one for one in self.columns.values if (one.name or variable_name(one.column)) not in sure]
+        if len(kind.stages(payload)) > 1 or len(answers) > 1:
             names = ", ".join(f.name for stage in kind.stages(payload) for f in stage.fields)
             raise FieldErrors({column.column: f"say which of these it is, as FIELD=COLUMN: {names}"})
         try:

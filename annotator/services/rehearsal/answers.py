@@ -2,7 +2,7 @@
 
 A rehearsal rater with accuracy *a* gives each question's right answer with probability *a*, and otherwise one of the
 other options with equal probability. For an item without gold, a right answer is derived from the item's key, the same
-for all raters, so that they agree as people of that accuracy would. Their judgments are marked as rehearsal.
+for all raters, so that they agree as people of that accuracy would. Where a study asks how sure they are, they are surer where they are right. Their judgments are marked as rehearsal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from annotator.hit_types.base import JSON, Field, Stage
+from annotator.hit_types.confidence import is_confidence
 
 
 def rehearsal_answer(
@@ -29,9 +30,15 @@ def rehearsal_answer(
     if not 0 <= accuracy <= 1:
         raise ValueError(f"accuracy: expected a share from 0 to 1, got {accuracy}")
     response: JSON = {}
+    truths: JSON = {}
     for asked in stage.fields:
         if all(response.get(other) in values for other, values in asked.when):
+            if asked.scale and is_confidence(asked.name):
+                right = all(truths[name] == value for name, value in response.items() if name in truths)
+                response[asked.name] = _confidence(asked, accuracy, rng, right=right)
+                continue
             truth = (gold or {}).get(asked.name) or _truth(asked, item_key)
+            truths[asked.name] = truth
             response[asked.name] = _answer(asked, truth, accuracy, rng)
     return response
 
@@ -53,6 +60,12 @@ def _answer(asked: Field, truth: Any, accuracy: float, rng: Random) -> Any:
         return kept or [rng.choice(values)]
     others = [value for value in values if value != truth]
     return truth if rng.random() < accuracy or not others else rng.choice(others)
+
+
+def _confidence(asked: Field, accuracy: float, rng: Random, *, right: bool) -> str:
+    """How sure a rehearsal rater is: around their accuracy, and more where they are right."""
+    sure = min(1.0, max(0.0, rng.gauss(accuracy + (0.05 if right else -0.2), 0.15)))
+    return asked.options[round(sure * (len(asked.options) - 1))].value
 
 
 def accuracies(count: int, *, mean: float, spread: float, rng: Random) -> list[float]:

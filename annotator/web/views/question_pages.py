@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from annotator.hit_types.base import JSON, FieldErrors, HitType, answers_in_words
+from annotator.hit_types.confidence import without_confidence
 from annotator.models import Study
 from annotator.selectors.study_texts import QuestionHere
 from annotator.web.task_page import TaskPage, stage_marks
@@ -24,7 +25,7 @@ def practice_turn(
     The question goes through the stages of a task, up to the last one that it grades: an answer that isn't graded, such
     as the one before an explanation, is practised too. Then the page says what was right, and why.
     """
-    question = shown.question
+    question, kind = shown.question, without_confidence(kind)
     stages = kind.stages(question.payload)
     graded = [n for n, stage in enumerate(stages) if any(one.name in question.gold for one in stage.fields)]
     last = graded[-1] if graded else len(stages) - 1

@@ -39,6 +39,8 @@ class Options:
     seed: int = 0
     #: Share of the input tokens that are reported as cached.
     cached: float = 0.0
+    #: How it spells its confidence where it's asked for, separated by ``|``: one for each question. An empty one says nothing.
+    confidence: str = ""
     #: How many versions of the model answer in turn, each with its own fingerprint.
     versions: int = 1
     #: A request that contains one of these texts, separated by ``|``, gets a 400 with this code.

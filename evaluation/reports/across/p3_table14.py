@@ -78,7 +78,7 @@ def properties_by_key(contexts: list[Context]) -> dict[Key, dict[str, bool | Non
     found: dict[Key, dict[str, bool | None]] = {}
     for ctx in contexts:
         rule, named = rule_of(ctx), instance_keys(ctx)
-        for variable in ctx.hit_type.variables:
+        for variable in ctx.data.variables:
             (labels,) = ctx.labels(variable.name, rule)
             units = ctx.data.table(variable.name).units
             rows = zip(units.instance.values(""), units.system.values(""), labels.value.tolist(), strict=True)

@@ -71,11 +71,18 @@ def _calibration(ctx: Context, name: str) -> Calibration | None:
     both = people[units] >= 0
     units, own = units[both], own[both]
     sure = np.array([of_item.get(int(items[unit]), np.nan) for unit in units], dtype=np.float64)
-    names = [str(items[unit]) for unit in units]
-    return calibrate(sure, people[units] == own, names, **ctx.resampling)
+    clusters = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters
+    return calibrate(sure, people[units] == own, clusters[units].astype(str), **ctx.resampling)
 
 
 def _diagram(ctx: Context, name: str, found: Calibration) -> Figure:
+    number = ctx.simulators.index(name) + 1
+    criterion = f"the majority of {ctx.people}"
+    return reliability_diagram(f"calibration-reliability-{number}", name, criterion, found)
+
+
+def reliability_diagram(id: str, who: str, criterion: str, found: Calibration) -> Figure:
+    """The share of labels equal to ``criterion`` in each bin, by its mean confidence."""
     points = [
         one.accuracy.to_dict() | {"label": f"{one.low:.2f} to {one.high:.2f}", "confidence": one.confidence}
         for one in found.bins
@@ -85,12 +92,12 @@ def _diagram(ctx: Context, name: str, found: Calibration) -> Figure:
         for one in found.bins
     )
     return Figure(
-        id=f"calibration-reliability-{ctx.simulators.index(name) + 1}",
-        title=f"How often {name} is right, by its confidence",
-        alt=f"Share of labels equal to the majority of {ctx.people} by mean confidence. {told}.",
+        id=id,
+        title=f"How often the labels of {who} are right, by confidence",
+        alt=f"Share of labels equal to {criterion} by mean confidence. {told}.",
         form="reliability",
         data={"points": points, "x": "Mean confidence", "y": "Share that is right"},
         notes=[
-            "Numbers beside the dots are labels. On the dashed line, a simulator is right as often as it is confident."
+            "Numbers beside the dots are labels. On the dashed line, labels are right as often as their raters are confident."
         ],
     )

@@ -35,7 +35,7 @@ def properties_section(contexts: Sequence[Context]) -> Section | None:
     found = [
         (variable.name, ctx)
         for ctx in contexts
-        for variable in ctx.hit_type.variables
+        for variable in ctx.data.variables
         if len(ctx.data.table(variable.name).ratings)
     ]
     if not found:

@@ -3,6 +3,7 @@
 from functools import partial
 
 from evaluation.providers.scripted.ask import Ask, Skill, plain
+from evaluation.providers.scripted.skills.confident import confident
 from evaluation.providers.scripted.skills.judge import judge
 from evaluation.providers.scripted.skills.structured import structured
 from evaluation.providers.scripted.skills.together import together
@@ -20,7 +21,9 @@ SKILLS: tuple[Skill, ...] = (judge, new_question, follow_up, follow_ups, explain
 
 def answer(ask: Ask) -> str:
     """The reply of the first skill that recognises the question."""
-    wrapped: tuple[Skill, ...] = (partial(structured, answer=answer), partial(together, answer=answer))
+    wrapped: tuple[Skill, ...] = tuple(
+        partial(skill, answer=answer) for skill in (structured, together, confident)
+    )
     for skill in (*wrapped, *SKILLS):
         reply = skill(ask)
         if reply is not None:

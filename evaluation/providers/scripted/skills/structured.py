@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from evaluation.providers.scripted.ask import Ask
+from evaluation.providers.scripted.skills.confident import LINE
 from evaluation.providers.scripted.world import pick, sentences
 
 _NUMBER = re.compile(r"^\d+\. ", re.MULTILINE)
@@ -21,9 +22,23 @@ def structured(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
     if not isinstance(schema, dict):
         return None
     said = answer(replace(ask, schema=None))
+    sure = LINE.search(said)
+    said = LINE.sub("", said)
     return json.dumps(
-        {name: _value(ask, name, held, said) for name, held in schema.get("properties", {}).items()}
+        {
+            name: _sure(held, sure.group(1) if sure else "")
+            if name.startswith("confidence")
+            else _value(ask, name, held, said)
+            for name, held in schema.get("properties", {}).items()
+        }
     )
+
+
+def _sure(schema: dict[str, Any], said: str) -> str:
+    """What the plain reply says about its confidence as one of the schema's values, or else as it is written: not every server
+    enforces a schema."""
+    written = said.lower().removesuffix(" sure").replace(" ", "_").removesuffix("%")
+    return written if written in schema.get("enum", ()) else said
 
 
 def _value(ask: Ask, name: str, schema: dict[str, Any], said: str) -> Any:
