@@ -14,7 +14,7 @@ _KEPT = {
 
 
 class Migration(migrations.Migration):
-    dependencies = [("evaluation", "0026_release_authors")]
+    dependencies = [("evaluation", "0027_instance_part")]
 
     operations = [
         # Earlier releases have all attributes as they are.
