@@ -82,9 +82,7 @@ def withdrawn(task: Assignment) -> None:
 
 
 def corrected(task: Assignment) -> None:
-    item_correct(
-        item=task.item, by=None, reason="a typo", payload=simulation_payload("corrected"), gold=None
-    )
+    item_correct(item=task.item, by=None, reason="a typo", payload=simulation_payload("corrected"), gold=None)
 
 
 def nothing_is_open(task: Assignment) -> None:
@@ -94,9 +92,7 @@ def nothing_is_open(task: Assignment) -> None:
 
 @pytest.mark.parametrize("change", [withdrawn, corrected])
 @pytest.mark.parametrize("late", [False, True], ids=["in time", "late"])
-def test_an_answer_that_is_being_submitted_is_kept(
-    late: bool, change: Callable[[Assignment], None]
-) -> None:
+def test_an_answer_that_is_being_submitted_is_kept(late: bool, change: Callable[[Assignment], None]) -> None:
     study = make_study(items=1, launched=True, redundancy=2)
     person, task = task_of(study)
     if late:
