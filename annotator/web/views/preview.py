@@ -76,7 +76,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         study=study,
         stage=stages[current],
         stages=stage_marks(stages, current) if len(stages) > 1 else [],
-        committed=answers_in_words(stages[:current], before),
+        committed=answers_in_words(kind.stages(item.payload, presentation)[:current], before, gettext),
         response=raw,
         errors=errors,
         submit_url=request.path,
