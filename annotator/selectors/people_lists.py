@@ -42,7 +42,7 @@ _SYNTHETIC = Q(rater__rehearsal=True)
 
 def users_found(*, query: str = "", role: str = "", state: str = "", rehearsal: str = "") -> QuerySet[User]:
     """The accounts of the server, the latest login first, with ``has_second_factor``, ``lab_roles`` (memberships of
-    workspaces) and ``study_roles`` (memberships of single studies).
+    workspaces) and ``study_roles`` (memberships of studies of other workspaces).
 
     Accounts of rehearsal raters are left out unless ``rehearsal`` is "yes" (only these) or "both". Unknown values of the
     filters change nothing. A fixed number of queries, however many rows are read.
@@ -62,8 +62,9 @@ def users_found(*, query: str = "", role: str = "", state: str = "", rehearsal: 
     elif state == "no-two-factor":
         found = found.filter(has_second_factor=False)
     labs = WorkspaceMember.objects.select_related("workspace").order_by("workspace__name")
+    there = WorkspaceMember.objects.filter(workspace=OuterRef("study__workspace"), user=OuterRef("user"))
     single = (
-        Membership.objects.filter(study__deleted_at__isnull=True)
+        Membership.objects.filter(~Exists(there), study__deleted_at__isnull=True)
         .select_related("study")
         .order_by("study__title")
     )
