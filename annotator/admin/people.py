@@ -143,7 +143,10 @@ class QualificationAdmin(WorkspaceScoped, AddedByService):
         if not self.has_view_permission(request):
             raise PermissionDenied
         context = qualifications_shown(
-            request, self.get_queryset(request), may_change=self.has_add_permission(request)
+            request,
+            self.get_queryset(request),
+            may_grant=self.has_add_permission(request),
+            changeable=self.reachable(request, EDITOR),
         )
         self._viewed(request, [row["one"] for row in context["rows"]])
         return TemplateResponse(request, "admin/annotator/study_pages/qualifications.html", context)

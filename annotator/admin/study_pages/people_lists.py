@@ -64,9 +64,14 @@ def users(request: HttpRequest) -> HttpResponse:
 
 
 def qualifications_shown(
-    request: HttpRequest, mine: QuerySet[Qualification], *, may_change: bool
+    request: HttpRequest,
+    mine: QuerySet[Qualification],
+    *,
+    changeable: QuerySet[Qualification],
+    may_grant: bool,
 ) -> dict[str, Any]:
-    """The context of the page of qualifications: those of ``mine`` that the address asks for, and what they are for."""
+    """The context of the page of qualifications: those of ``mine`` that the address asks for, and what they are for. Those that
+    are ``changeable`` can be selected."""
     chosen = {name: _text(request, name) for name in ("q", "hit_type", "state", "rehearsal")}
     workspaces = list(workspaces_for(user=request.user).order_by("name", "pk")[:MOST_WORKSPACES])
     workspace = row_id(request.GET.get("workspace"))
@@ -76,9 +81,13 @@ def qualifications_shown(
     )  # fmt: skip
     page = Paginator(found, PAGE).get_page(request.GET.get("p"))
     titles = {name: kind.title for name, kind in hit_types().items()}
+    open_ones = set(
+        changeable.filter(pk__in=[one.pk for one in page], revoked_at=None).values_list("pk", flat=True)
+    )
     rows = [
         {
             "one": one,
+            "selectable": one.pk in open_ones,
             "title": titles.get(one.hit_type, one.hit_type),
             "state": "revoked" if one.revoked_at else "expired" if one.expired else "valid",  # type: ignore[attr-defined]
         }
@@ -91,7 +100,7 @@ def qualifications_shown(
     return {
         **admin.site.each_context(request), "title": "Qualifications", "opts": Qualification._meta, "rows": rows, "page": page,
         "total": page.paginator.count, "chosen": chosen, "workspaces": workspaces if len(workspaces) > 1 else [],
-        "workspace": workspace, "states": QUALIFICATION_STATES, "rehearsals": REHEARSAL, "may_change": may_change,
+        "workspace": workspace, "states": QUALIFICATION_STATES, "rehearsals": REHEARSAL, "may_grant": may_grant, "may_revoke": bool(open_ones),
         "groups": [(one, titles.get(one.hit_type, one.hit_type)) for one in groups],
         "types": sorted({(one.hit_type, titles.get(one.hit_type, one.hit_type)) for one in groups}, key=lambda pair: pair[1]),
         "filtered": bool(kept), "kept": urlencode(kept),

@@ -130,7 +130,7 @@ def test_the_pages_take_as_many_queries_for_many_rows(boss: Client) -> None:
             qualification_grant(rater=person.rater, hit_type="utility", workspace=study.workspace, by=None)
 
     more(2)
-    queries(USERS)  # what a process looks up once
+    queries(USERS), queries(QUALIFICATIONS)  # what a process looks up once
     few = queries(USERS), queries(QUALIFICATIONS)
     more(8)
     assert (queries(USERS), queries(QUALIFICATIONS)) == few
@@ -248,9 +248,8 @@ def test_qualifications_are_searched_and_filtered(
         made[name] = qualification_grant(rater=rater, hit_type=hit_type, workspace=study.workspace, by=rosa)
     qualification_revoke(qualification=made["cy"], reason="guessing", by=rosa)
     found = page(lab, QUALIFICATIONS, **query)
-    if expected:
-        assert {row[1] for row in rows(found)} == expected
-    else:
+    assert set(found.xpath("//td[contains(@class, 'fk-name')]/a/text()")) == expected
+    if not expected:
         assert "No qualification matches." in words(found)
 
 
@@ -280,7 +279,6 @@ def test_a_viewer_sees_who_holds_one_and_can_change_nothing(rosa: User) -> None:
     found = page(client, QUALIFICATIONS)
     assert "ann" in words(found)
     assert not found.xpath("//input[@name='_selected_action'] | //button[@name='action']")
-    assert client.get(f"{QUALIFICATIONS}add/").status_code == 403
 
 
 def test_viewing_who_holds_one_is_recorded(lab: Client, rosa: User) -> None:

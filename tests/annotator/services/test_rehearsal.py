@@ -173,3 +173,15 @@ def test_a_rehearsal_with_an_exam_can_be_cleared() -> None:
     assert rehearsal_clear(study=study) == 6
     assert not Rater.objects.filter(rehearsal=True).exists()
     assert not Qualification.objects.exists()
+
+
+def test_a_rehearsal_that_fails_says_why_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    study = make_study(items=1, redundancy=1)
+    one = rehearsal_request(study=study, by=None, raters=1, accuracy=0.9, seed=1)
+    study.items.all().delete()
+    assert rehearsal_run(rehearsal_pk=one.pk) == 0
+    one.refresh_from_db()
+    assert one.state == "failed"
+    assert "There are no items yet" in one.error
+    [logged] = [record for record in caplog.records if record.exc_info]
+    assert logged.getMessage() == f"rehearsal {one.pk} failed"
