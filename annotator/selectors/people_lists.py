@@ -41,7 +41,7 @@ _SYNTHETIC = Q(rater__rehearsal=True)
 
 
 def users_found(*, query: str = "", role: str = "", state: str = "", rehearsal: str = "") -> QuerySet[User]:
-    """The accounts of the server, the latest login first, with ``has_second_factor``, ``lab_roles`` (memberships of
+    """The accounts of the server, by role and then the latest login, with ``has_second_factor``, ``lab_roles`` (memberships of
     workspaces) and ``study_roles`` (memberships of studies of other workspaces).
 
     Accounts of rehearsal raters are left out unless ``rehearsal`` is "yes" (only these) or "both". Unknown values of the
@@ -72,7 +72,7 @@ def users_found(*, query: str = "", role: str = "", state: str = "", rehearsal: 
         found.select_related("rater")
         .prefetch_related(Prefetch("workspace_roles", queryset=labs, to_attr="lab_roles"))
         .prefetch_related(Prefetch("memberships", queryset=single, to_attr="study_roles"))
-        .order_by(F("last_login").desc(nulls_last=True), "username")
+        .order_by("-is_superuser", "-is_staff", F("last_login").desc(nulls_last=True), "username")
     )
 
 
