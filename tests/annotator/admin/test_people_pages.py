@@ -273,6 +273,7 @@ def test_a_viewer_sees_who_holds_one_and_can_change_nothing(rosa: User) -> None:
     rater = make_participation(study, make_user("ann")).rater
     qualification_grant(rater=rater, hit_type="utility", workspace=study.workspace, by=rosa)
     mate = make_user("mate", staff=True)
+    assert study.workspace is not None
     WorkspaceMember.objects.create(workspace=study.workspace, user=mate, role="viewer")
     client = Client()
     client.force_login(mate)

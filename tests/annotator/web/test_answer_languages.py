@@ -44,6 +44,7 @@ def second_step(study: Study, code: str, answer: str) -> Any:
     client.cookies["language"] = code
     person = make_participation(study)
     assert person.rater.user is not None
+    assert person.rater.user_id is not None
     client.force_login(person.rater.user)
     task = assignment_next(participation=person)
     assert task is not None
