@@ -23,7 +23,7 @@ from annotator.services.items import item_correct, item_withdraw
 from annotator.services.participation import participation_leave
 from annotator.services.submit_and_next import turn_take
 from tests.factories import make_participation, make_study, simulation_payload
-from tests.faults.test_allocation_race import armed_study
+from tests.faults.armed_studies import armed_study
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
 ANSWER = {"helpful": "no"}

@@ -27,6 +27,7 @@ NO_DOCUMENT = {
     "admin:search 200",
     "evaluation:release_status 200",
     "evaluation:report_status 200",
+    "evaluation:report_export 200",  # a file in HTML
     "admin:study_export_file 404",  # files that the objects here don't have
     "admin:study_panel_payments 404",
     "evaluation:report_file 404",
