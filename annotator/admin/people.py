@@ -11,9 +11,11 @@ from allauth.usersessions.models import UserSession
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.response import TemplateResponse
 from rest_framework.authtoken.models import TokenProxy
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
@@ -21,13 +23,13 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from annotator.accounts.activity import sessions_of
 from annotator.admin.access import (
-    BY_WORKSPACE,
     EDITOR,
     AddedByService,
     StudyScoped,
     WorkspaceScoped,
 )
 from annotator.admin.rehearsal_filter import RehearsalFilter
+from annotator.admin.study_pages.people_lists import grant, qualifications_shown, users
 from annotator.core.read_only import ReadOnlyMixin
 from annotator.core.service_errors import ShowsServiceErrors
 from annotator.core.words import plural
@@ -65,8 +67,11 @@ class UserAdmin(ShowsServiceErrors, DjangoUserAdmin, ModelAdmin):
     change_password_form = AdminPasswordChangeForm
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """The page of accounts; what is sent from it is one of the ``actions``."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         people_viewed(by=request.user, page="accounts", everywhere=True)
-        return super().changelist_view(request, extra_context)
+        return super().changelist_view(request, extra_context) if request.method == "POST" else users(request)
 
     @admin.action(description="Reset two-factor login (for people who lost their phone)")
     def second_factor_remove(self, request: HttpRequest, rows: QuerySet[User]) -> None:
@@ -104,25 +109,11 @@ class EventInline(ReadOnlyMixin, TabularInline):
 class QualificationAdmin(WorkspaceScoped, AddedByService):
     """Who may do which HIT type in a workspace: granted, revoked with a reason, never deleted."""
 
-    nothing_yet = "A qualification lets only some people into a study. Participants earn one by passing an exam, or you grant it."
     shows_people = True
     add_form = GrantForm
     change_role = EDITOR
     add_role = EDITOR
     inlines = (EventInline,)
-    list_display = (
-        "rater",
-        "hit_type",
-        "exam",
-        "granted_by",
-        "granted_at",
-        "revoked_at",
-        "reason",
-        "workspace",
-    )
-    list_filter = (BY_WORKSPACE, "hit_type", ("revoked_at", admin.EmptyFieldListFilter))
-    list_select_related = ("rater", "exam", "granted_by", "workspace")
-    search_fields = ("rater__name",)
     shown = (
         "workspace",
         "rater",
@@ -145,6 +136,26 @@ class QualificationAdmin(WorkspaceScoped, AddedByService):
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return self.inlines if obj else ()
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """The page of qualifications; what is sent from it is the action ``revoke``."""
+        if request.method == "POST":
+            return super().changelist_view(request, extra_context)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        context = qualifications_shown(
+            request,
+            self.get_queryset(request),
+            may_grant=self.has_add_permission(request),
+            changeable=self.reachable(request, EDITOR),
+        )
+        self._viewed(request, [row["one"] for row in context["rows"]])
+        return TemplateResponse(request, "admin/annotator/study_pages/qualifications.html", context)
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        return grant(request)
+
     @admin.action(description="Revoke…")
     def revoke(self, request: HttpRequest, rows: QuerySet[Qualification]) -> HttpResponse | None:
         """Ask for the reason, then revoke; these people's open tasks are released."""
@@ -154,7 +165,7 @@ class QualificationAdmin(WorkspaceScoped, AddedByService):
         if form.is_valid():
             why, by = form.cleaned_data["why"], user_of(request)
             done = [qualification_revoke(qualification=one, reason=why, by=by) for one in chosen]
-            messages.success(request, f"{len(done)} qualification{'s' if len(done) != 1 else ''} revoked.")
+            messages.success(request, f"{plural(len(done), 'qualification')} revoked.")
             return None
         context = {
             **self.admin_site.each_context(request),

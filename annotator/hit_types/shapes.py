@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from annotator.hit_types.direction import direction_of
 from annotator.hit_types.images import ImageText, read_image
-from annotator.hit_types.wording import Translate, translated
+from annotator.hit_types.wording import Translate, Wording, translated
 
 #: The characters of a text that takes about as much room as an image.
 IMAGE_LENGTH = 600
@@ -156,27 +156,52 @@ class Stage:
     lead: str = ""
 
 
+class AnswerText(str):
+    """An answer as people read it. ``of_item``: whether it is (or has) an option of the item itself, and so is in the language of
+    the item, whatever the language of the page.
+
+    >>> AnswerText("A. Haus", of_item=True).of_item, AnswerText("A. Haus", of_item=True) == "A. Haus"
+    (True, True)
+    """
+
+    __slots__ = ("of_item",)
+    of_item: bool
+
+    def __new__(cls, text: str, *, of_item: bool = False) -> Self:
+        made = super().__new__(cls, text)
+        made.of_item = of_item
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, bool]]:
+        return (str(self),), {"of_item": self.of_item}
+
+
 def answers_in_words(
     stages: Iterable[Stage], response: Mapping[str, Any], translate: Translate = str
 ) -> list[tuple[str, str]]:
     """What was answered in these stages, for people: (question, answer) in the order asked.
 
     A field about one of several blocks names its block: "Explanation 2: ...". Only fields of ``stages`` are shown.
-    ``translate`` puts the texts that the HIT type wrote into another language; by default they stay English.
+    ``translate`` puts the texts that the HIT type wrote into another language; by default they stay English. The answers are
+    ``AnswerText``.
     """
-    lines = []
+    lines: list[tuple[str, str]] = []
     for stage in stages:
         blocks = {block.name: block.label for block in stage.blocks}
         for asked in stage.fields:
             if asked.name in response:
                 value = response[asked.name]
                 values = value if isinstance(value, list) else [value]
-                names = {option.value: translated(option.label, translate) for option in asked.options}
+                labels = {option.value: option.label for option in asked.options}
+                chosen = [labels.get(str(one), str(one)) for one in values]
+                of_item = any(str(one) in labels for one in values) and not all(
+                    isinstance(one, Wording) for one in chosen
+                )
                 about = f"{translated(blocks[asked.target], translate)}: " if asked.target in blocks else ""
                 lines.append(
                     (
                         about + translated(asked.label, translate),
-                        ", ".join(names.get(str(v), str(v)) for v in values),
+                        AnswerText(", ".join(translated(one, translate) for one in chosen), of_item=of_item),
                     )
                 )
     return lines

@@ -81,6 +81,8 @@ def _excluded() -> Q:
     )
 
 
+#: Judgments that an exclusion in force covers: their own, their item's or their rater's.
+EXCLUDED = _excluded()
 #: All filters, by their name in pages, the API and exports.
 FILTERS: dict[str, Condition] = {
     "rater": _text("rater__name"),
@@ -95,7 +97,7 @@ FILTERS: dict[str, Condition] = {
     "seconds_from": _seconds("seconds__gte"),
     "seconds_below": _seconds("seconds__lt"),
     "rehearsal": _rehearsal,
-    "excluded": _yes_no(_excluded()),
+    "excluded": _yes_no(EXCLUDED),
 }
 
 

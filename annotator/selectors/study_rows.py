@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from annotator.core.kept_figures import StudyCount
-from annotator.models import Item, Rater, Study
+from annotator.models import Item, Judgment, Place, Rater, Study
+from annotator.models.replacement import MOST_RATERS
+from annotator.selectors.judgment import EXCLUDED
 
 _RATERS = StudyCount(
     "raters of a study",
@@ -68,8 +71,20 @@ def raters_of(study: Study, *, limit: int = 100, offset: int = 0, sort: str = "j
 
 
 def items_of(study: Study) -> QuerySet[Item]:
-    """The study's items with ``counted``: judgments that count, by people. Rehearsals and simulators are not people."""
-    people = Q(judgments__rater__kind=Rater.Kind.HUMAN, judgments__rater__rehearsal=False)
-    counted = Count("judgments", filter=Q(judgments__standing="counted") & people)
+    """The study's items with two numbers of judgments by people that held a place: ``counted``, and ``excluded`` by their
+    rater, their item or themselves. Rehearsals and simulators are not people. ``raters`` is how many people the item is for:
+    it differs between arms and for shared items, and is 0 before the launch and for withdrawn items without judgments.
+    """
+    people = Judgment.objects.filter(
+        item=OuterRef("pk"), standing=Judgment.Standing.COUNTED, rater__kind=Rater.Kind.HUMAN, rater__rehearsal=False
+    )  # fmt: skip
     found = study.items.select_related("instance", "explanation__system", "follow_up")
-    return found.annotate(counted=counted).order_by("id")
+    places = Place.objects.filter(item=OuterRef("pk"), rehearsal=False, number__lte=MOST_RATERS)
+    return found.annotate(
+        counted=_number(people.exclude(EXCLUDED)), excluded=_number(people.filter(EXCLUDED)), raters=_number(places)
+    ).order_by("id")  # fmt: skip
+
+
+def _number(found: QuerySet[Any]) -> Coalesce:
+    rows = found.order_by().values("item").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(rows), 0)

@@ -1,12 +1,16 @@
-"""Lock a person's own assignment before it is answered, drafted or undone."""
+"""Lock tasks before they are answered, drafted, undone or taken back.
+
+Locks are taken in one order: participation, task, place.
+"""
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.utils.translation import gettext
 
 from annotator.core.errors import Refused
 from annotator.core.prepared import Prepared
-from annotator.models import Assignment, Study
+from annotator.models import Assignment, Item, Place, Study
 
 #: What a turn reads of its study: its more than 50 columns would take longer to read than everything else. Any other column is
 #: loaded when it is first used.
@@ -38,7 +42,7 @@ _OF_STUDY = frozenset(
 )
 _LOCKED = Prepared(
     lambda pk, user_id: (
-        Assignment.objects.select_for_update(of=("self", "participation"))
+        Assignment.objects.select_for_update(of=("participation", "self"))
         .select_related("participation__study", "item", "place", "rater")
         .defer(
             *(
@@ -55,8 +59,29 @@ _LOCKED = Prepared(
 )
 
 
+def tasks_and_places_lock(item: Item) -> tuple[list[int], list[int]]:
+    """Lock an item's open tasks and then its places, inside a transaction; returns both as ids. Until the transaction's end
+    nobody can take, submit, skip or lose a task of the item, except submit one whose lease has ended.
+
+    Whoever submits, skips or releases a task holds the task and asks for its place, so the tasks come first. Whoever takes a
+    task holds its place already; we wait for that, and then begin again, because their task must be locked before the
+    place. The caller holds no lock that one of them waits for: neither of the item, nor a ``FOR UPDATE`` of the study.
+    """
+    held = Assignment.State.LEASED
+    while True:
+        savepoint = transaction.savepoint()
+        tasks = Assignment.objects.select_for_update().filter(item=item, state=held).order_by("pk")
+        leased = list(tasks.values_list("pk", flat=True))
+        rows = Place.objects.select_for_update().filter(item=item).order_by("pk")
+        places = list(rows.values_list("pk", flat=True))
+        if not Assignment.objects.filter(item=item, state=held).exclude(pk__in=leased).exists():
+            transaction.savepoint_commit(savepoint)
+            return leased, places
+        transaction.savepoint_rollback(savepoint)  # which also releases the locks
+
+
 def assignment_lock(*, user_id: int, pk: int) -> Assignment:
-    """A person's own assignment, locked together with their participation. Raises ``Refused`` (not_found) for anyone
+    """A person's own assignment, locked after their participation, as everywhere. Raises ``Refused`` (not_found) for anyone
     else's."""
     assignment = _LOCKED.first(pk, user_id)
     if assignment is None:

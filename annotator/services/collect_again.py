@@ -179,7 +179,7 @@ def _sweep(pk: int) -> int:
 def corrected_places_open(*, study: Study, old: Item, new: Item, position: int, raters: int) -> None:
     """Open the places of a corrected item for ``raters`` people who haven't had an earlier version of it.
 
-    The caller has locked the study, so nobody is just submitting a judgment.
+    The caller has locked the old item's places, so nobody is just taking a task of it.
     """
     Place.objects.bulk_create(
         Place(study=study, item=new, number=number, position=position, freed=True)

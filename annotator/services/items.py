@@ -19,6 +19,7 @@ from annotator.models import Assignment, AuditAction, Exclusion, Item, Message, 
 from annotator.models.replacement import MOST_RATERS
 from annotator.selectors.images import images_of
 from annotator.selectors.study import study_hit_type
+from annotator.services.assignment_lock import tasks_and_places_lock
 from annotator.services.audit import audit_write
 from annotator.services.collect_again import corrected_places_open
 from annotator.services.control_arms import control_items_make
@@ -92,7 +93,7 @@ def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
     Raises ``ValidationError``.
     """
     study = _launched(item.study_id)
-    item = study.items.select_for_update().get(pk=item.pk)
+    item = study.items.get(pk=item.pk)
     if item.withdrawn_at is not None:
         return item
     reason = reason.strip()
@@ -107,10 +108,9 @@ def item_withdraw(*, item: Item, by: User | None, reason: str) -> Item:
 
 
 def _withdraw(study: Study, item: Item, by: User | None, reason: str) -> None:
+    leased, places = tasks_and_places_lock(item)
     now = timezone.now()
-    # Lock the places first: this waits for anyone who is just claiming one, so that it is released below.
-    places = list(Place.objects.select_for_update().filter(item=item).values_list("pk", flat=True))
-    Assignment.objects.filter(item=item, state=Assignment.State.LEASED).update(
+    Assignment.objects.filter(pk__in=leased).update(
         state=Assignment.State.EXPIRED, closed_at=now, reason="the item was withdrawn"
     )
     Place.objects.filter(pk__in=places, judgment__isnull=True).delete()
@@ -130,7 +130,7 @@ def item_correct(
     haven't had the item yet, and a key that ends in its version (``owl-3.v2``). Problems that annotators reported with the item are settled. Raises ``ValidationError``.
     """
     study = _launched(item.study_id)
-    item = study.items.select_for_update().get(pk=item.pk)
+    item = study.items.get(pk=item.pk)
     if Item.objects.filter(replaces=item).exists():
         raise ValidationError("A newer version replaces this item. Correct that one.")
     reason = reason.strip()
@@ -195,7 +195,8 @@ def _draft(pk: int) -> Study:
 
 
 def _launched(pk: int) -> Study:
-    study = Study.objects.select_for_update().get(pk=pk)
+    # NO KEY: an answer's foreign key to the study mustn't wait for us, who may be waiting for that answer's transaction.
+    study = Study.objects.select_for_update(no_key=True).get(pk=pk)
     if study.state not in (Study.State.LIVE, Study.State.PAUSED):
         raise ValidationError(
             f"The study is {study.state}. Only items of a live or paused study can be withdrawn or corrected."

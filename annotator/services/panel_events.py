@@ -107,6 +107,8 @@ def panel_event_receive(*, study: Study, event: Webhook) -> PanelEvent | None:
     Events may arrive in any order: one that happened before the latest known one changes nothing.
     """
     about_person = event.kind == SUBMISSION_CHANGED
+    # First of all, because a rejection excludes work, and whoever withdraws an item locks the study before its tasks.
+    Study.objects.select_for_update(no_key=True).only("pk").get(pk=study.pk)
     subject = submission_digest(event.subject) if about_person else event.subject
     row = PanelEvent(
         study=study, event_id=event.event_id, signature_digest=event.signature_digest, kind=event.kind, subject=subject,

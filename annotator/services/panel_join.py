@@ -100,6 +100,7 @@ def panel_join(*, study: Study, user: User, visitor: User | None, identity: Pane
             participation = participation_join(
                 study=study, user=user, parameters=identity.parameters, identity=identity
             )
+            Study.objects.select_for_update(no_key=True).only("pk").get(pk=study.pk)  # as a webhook does
             participation = Participation.objects.select_for_update(of=("self",)).get(pk=participation.pk)
             _link_use(participation, same_browser=visitor == user, identity=identity)
             _bind(participation, identity)

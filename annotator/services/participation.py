@@ -172,6 +172,7 @@ def practice_advance(*, participation: Participation, number: int) -> None:
 @transaction.atomic
 def participation_leave(*, participation: Participation) -> None:
     """Leave the study: submitted work stays and is paid, and open tasks are released."""
+    Participation.objects.select_for_update().get(pk=participation.pk)  # before their tasks, as a submit does
     participation_release(participation=participation, reason="left the study")
     participation.state = Participation.State.LEFT
     participation.finished_at = timezone.now()

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.models import Assignment, Message, Study
 from annotator.selectors.instructions import InstructionsChange, instructions_changed
@@ -44,6 +46,8 @@ class TaskPage:
     response: Mapping[str, Any]
     submit_url: str
     task_title: str
+    #: That of the item, if it isn't the study's: of a question that is shown in a translation.
+    material_language: str = ""
     errors: Mapping[str, str] = field(default_factory=dict)
     assignment: Assignment | None = None
     progress: PersonProgress | None = None
@@ -106,7 +110,9 @@ def task_page(
         assignment=assignment,
         stage=stage,
         stages=stage_marks(stages, assignment.stage) if len(stages) > 1 else [],
-        committed=answers_in_words(stages[: assignment.stage], before),
+        committed=answers_in_words(
+            kind.stages(assignment.item.payload, assignment.presentation)[: assignment.stage], before, gettext
+        ),
         response=assignment.draft if raw is None else raw,
         errors=errors or {},
         progress=progress,

@@ -30,12 +30,12 @@
     /* Attach what was registered; for scripts that are loaded late. */
     attach: attachAll,
 
-    /* Announce a line to screen readers. */
-    say(text) {
+    /* Announce a line to screen readers: a text, or texts and elements. */
+    say(...parts) {
       const live = document.getElementById("live");
       if (!live) return;
       live.textContent = "";
-      setTimeout(() => (live.textContent = text), 50);
+      setTimeout(() => live.replaceChildren(...parts), 50);
     },
 
     form: () => document.querySelector("form[data-task], form[data-next]"),

@@ -3,6 +3,16 @@
   "use strict";
   const { foretell } = window;
 
+  /* What to announce; an answer in another language than the page is marked, so that it is read in its own. */
+  function announcement({ announce, announceAnswer: answer, announceLanguage: language }) {
+    const at = language ? announce.indexOf(answer) : -1;
+    if (at < 0) return [announce];
+    const marked = document.createElement("span");
+    marked.lang = language;
+    marked.textContent = answer;
+    return [announce.slice(0, at), marked, announce.slice(at + answer.length)];
+  }
+
   document.addEventListener("htmx:afterSwap", (event) => {
     const region = event.detail.target;
     if (!region || region.id !== "task-region") return;
@@ -12,8 +22,8 @@
       heading.focus({ preventScroll: true });
       if (heading.dataset.heading) document.title = heading.dataset.heading;
     }
-    const spoken = [...region.querySelectorAll("[data-announce]")].map((one) => one.dataset.announce).join(" ");
-    if (spoken) foretell.say(spoken);
+    const spoken = [...region.querySelectorAll("[data-announce]")].flatMap((one) => [...announcement(one.dataset), " "]);
+    if (spoken.length) foretell.say(...spoken.slice(0, -1));
   });
 
   /* A notice that is confirmed goes, and its focused button with it: no event of it is seen after the swap. */

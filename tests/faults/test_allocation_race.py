@@ -19,23 +19,10 @@ from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
 from tests.annotator.services.template_studies import TEMPLATES, seen_of, template_study
 from tests.factories import make_item, make_participation, make_study, make_user
+from tests.faults.armed_studies import ARMS, armed_study
 from tests.faults.together import together
 
 pytestmark = [pytest.mark.fault, pytest.mark.django_db(transaction=True)]
-ARMS = [["follow_up"], ["question_again", "follow_up_again"], ["follow_up", "follow_up_again"]]
-
-
-def armed_study(*, items: int, places: int) -> Study:
-    study = make_study(hit_type="generalization_utility", redundancy=places)
-    for number in range(items):
-        payload = {
-            "question": f"Can bird {number} fly?", "options": [], "rationale": "It is a penguin.",
-            "follow_up": f"Can its chick {number} fly?", "follow_up_options": [], "arms": ARMS,
-        }  # fmt: skip
-        make_item(study, key=f"item-{number}", payload=payload)
-    study_launch(study=study)
-    study.refresh_from_db()
-    return study
 
 
 def arms_of(study: Study) -> list[Counter[int]]:

@@ -7,8 +7,10 @@ import re
 import pytest
 from django.test import Client
 from django.urls import get_resolver
+from lxml import html
 
 from annotator.models import User
+from tests.e2e.world import addresses, every_name, world_make
 from tests.evaluation.reports.studies import small_study, stored
 from tests.foretell.addresses import fill, routes
 
@@ -16,6 +18,22 @@ pytestmark = pytest.mark.django_db
 RESEARCHERS = ("/admin/", "/studies/", "/reports/", "/releases/", "/two-factor/", "/sso/", "/api/v1/docs/")
 #: Files, and pages for people who aren't logged in.
 NO_PAGES = re.compile(r"/(export|files|download|login|authenticate|cancelled|error|inactive|signup|new)/?")
+#: Addresses that lead elsewhere, are denied to everyone, or only take what is sent.
+ELSEWHERE = (302, 403, 405)
+#: Name and status of addresses that answer with no whole page.
+NO_DOCUMENT = {
+    "admin:evaluation_pipeline_progress 200",  # parts of pages
+    "admin:evaluation_run_progress 200",
+    "admin:search 200",
+    "evaluation:release_status 200",
+    "evaluation:report_status 200",
+    "evaluation:report_export 200",  # a file in HTML
+    "admin:study_export_file 404",  # files that the objects here don't have
+    "admin:study_panel_payments 404",
+    "evaluation:report_file 404",
+}
+#: Icons that screen readers would read aloud, each as its name in letters ("list_alt").
+ICONS = "//*[@id='nav-sidebar']//*[contains(@class, 'material-symbols-outlined')][not(ancestor-or-self::*[@aria-hidden='true'])]"
 SIDEBAR = re.compile(r'id="nav-sidebar"')
 
 
@@ -62,3 +80,31 @@ def test_every_page_of_researchers_has_the_sidebar(client: Client) -> None:
     ):
         assert any(part in path for path in pages), part
     assert len(pages) > 60
+
+
+def test_every_address_of_researchers_is_known_and_its_page_has_the_frame(client: Client) -> None:
+    """With objects of every kind, so that no page is passed over because its object is missing; ``addresses`` raises for an
+    address that it doesn't know."""
+    world = world_make()
+    client.force_login(world.researcher)
+    others, framed, unframed = set(), set(), []
+    for name in every_name():
+        for who, path in addresses(name, world):
+            if who != "researcher" or name.startswith("annotator:"):
+                continue
+            reply = client.get(path)
+            page = "" if reply.streaming else reply.content.decode("utf-8", "replace")
+            if reply.status_code in ELSEWHERE or "html" not in reply.headers.get("Content-Type", "html"):
+                continue
+            if reply.status_code != 200 or "<!doctype html" not in page[:300].lower():
+                others.add(f"{name} {reply.status_code}")
+                continue
+            framed.add(name)
+            headings = len(re.findall(r"<h1\b", page))
+            if not SIDEBAR.search(page) or headings != 1 or page.count('id="main"') != 1:
+                unframed.append((path, headings))
+            icons = html.document_fromstring(page).xpath(ICONS)
+            assert not icons, (path, [html.tostring(one)[:200] for one in icons[:3]])
+    assert unframed == []
+    assert sorted(others) == sorted(NO_DOCUMENT), "\n".join(sorted(others))
+    assert len(framed) > 100

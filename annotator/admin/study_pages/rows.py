@@ -17,6 +17,7 @@ from annotator.core.behaviour import SIGNALS, signal_words, signals_read
 from annotator.core.row_ids import row_id
 from annotator.core.words import plural
 from annotator.forms.study_pages import ExcludeForm
+from annotator.hit_types.arms import arm_of
 from annotator.hit_types.base import HitType
 from annotator.models import Exclusion, Item, Judgment, Rater, Replacement, Study
 from annotator.selectors.judgment import (
@@ -57,6 +58,9 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
     if query:
         found = found.filter(key__contains=query)
     page = list(found[: PAGE + 1])
+    for one in page:  # before the launch there are no places yet
+        if not one.raters and study.state == Study.State.DRAFT and study.shared_items is None:  # type: ignore[attr-defined]
+            one.raters = study.raters_by_arm.get(arm_of(one.payload), 0)  # type: ignore[attr-defined]
     return render(
         request, study, "items", tab="items", title=f"Items of {study.title}", items=page[:PAGE], query=query,
         following=urlencode({"q": query, "after": str(page[PAGE - 1].pk)}) if len(page) > PAGE else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms, template
@@ -24,11 +25,14 @@ def study_tabs(context: dict[str, Any], study: Study, tab: str) -> dict[str, Any
     return {"tabs": tabs, "pages": pages, "study": study, "kind": kind, "role": role}
 
 
+#: The beginning of an icon that isn't hidden yet.
+_ICON = re.compile(r'<span(?=[^>]*\bclass="[^"]*\bmaterial-symbols-outlined\b)(?![^>]*\baria-hidden=)')
+
+
 @register.filter
 def icons_hidden(html: str) -> str:
     """Rendered HTML whose icons are hidden from screen readers: an icon is its name in letters, such as "list_alt"."""
-    icon = '<span class="material-symbols-outlined'
-    return mark_safe(html.replace(icon, icon.replace("<span", '<span aria-hidden="true"')))  # noqa: S308 - was safe before
+    return mark_safe(_ICON.sub('<span aria-hidden="true"', html))  # noqa: S308 - was safe before
 
 
 @register.filter

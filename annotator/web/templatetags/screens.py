@@ -21,6 +21,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 from annotator.core.language import Language, languages
 from annotator.hit_types.base import Block, Stage
 from annotator.hit_types.images import ImageText, read_image
+from annotator.hit_types.wording import Wording
 from annotator.models import Study
 from annotator.selectors.images import image_url
 from annotator.selectors.study_texts import study_text, study_text_language
@@ -294,6 +295,23 @@ def page_languages(context: template.Context) -> tuple[Language, ...]:
 def language_of(study: Study | None, name: str) -> SafeString:
     """``{% language_of study "title" %}``: the attribute ``lang`` of a title or summary in another language than the page."""
     code = other_language(study_text_language(study, name)) if study else ""
+    return format_html(' lang="{}"', code) if code else SafeString("")
+
+
+@register.simple_tag
+def answer_language(answer: object, language: str = "") -> SafeString:
+    """``{% answer_language answer study.language %}``: the attribute ``lang`` of an answer that is an option of the item, if the
+    item's language isn't that of the page."""
+    code = other_language(language) if getattr(answer, "of_item", False) else ""
+    return format_html(' lang="{}"', code) if code else SafeString("")
+
+
+@register.simple_tag
+def material_language(block: Block, language: str = "") -> SafeString:
+    """The attribute ``lang`` of a block on a page that shows it untranslated: of what the item says, not of what its type
+    says."""
+    texts = [text for text in (block.text, *block.items) if text]
+    code = "" if all(isinstance(text, Wording) for text in texts) else other_language(language)
     return format_html(' lang="{}"', code) if code else SafeString("")
 
 

@@ -19,6 +19,7 @@ from annotator.selectors.study_texts import draft_rules, instructions_here
 from annotator.web.language import study_language_use
 from annotator.web.markdown import instructions_context
 from annotator.web.task_page import TaskPage, stage_marks
+from annotator.web.views.preview_steps import preview_bar
 from annotator.web.views.task import raw_response, template
 from annotator.web.wording import stages_shown, wording_shown
 
@@ -76,7 +77,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         study=study,
         stage=stages[current],
         stages=stage_marks(stages, current) if len(stages) > 1 else [],
-        committed=answers_in_words(stages[:current], before),
+        committed=answers_in_words(kind.stages(item.payload, presentation)[:current], before, gettext),
         response=raw,
         errors=errors,
         submit_url=request.path,
@@ -88,7 +89,7 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         "said": said,
         "number": number + 1,
         "count": count,
-        "back_url": reverse("admin:annotator_study_change", args=[study.pk]),
+        **preview_bar(study, "task"),
     }
     name = template(request) if request.headers.get("HX-Request") else "annotator/preview.html"
     return render(request, name, context, status=422 if errors else 200)
@@ -119,6 +120,7 @@ def preview_instructions(request: HttpRequest, pk: int) -> HttpResponse:
         "task_title": wording_shown(kind.task_title),
         "parts": instructions_context(kind, instructions_here(draft_rules(study, kind), own=study.language)),
         "step": "preview",
+        **preview_bar(study, "instructions"),
     }
     partial = request.headers.get("HX-Request")
     return render(

@@ -20,6 +20,7 @@ from annotator.models import Study
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.selectors.study_texts import QuestionHere, draft_rules, question_here
+from annotator.web.views.preview_steps import preview_bar
 from annotator.web.views.question_pages import missed_question, practice_turn, question_page
 from annotator.web.views.task import raw_response
 from annotator.web.wording import wording_shown
@@ -47,12 +48,13 @@ def preview_questions(request: HttpRequest, pk: int, which: str) -> HttpResponse
     return show(request, study, kind, shown, text)
 
 
-def _shared(request: HttpRequest, study: Study, kind: HitType, text: str) -> dict[str, Any]:
+def _shared(request: HttpRequest, study: Study, kind: HitType, text: str, which: str) -> dict[str, Any]:
     return {
         "study": study,
         "task_title": wording_shown(kind.task_title),
         "submit_url": request.path,
         "instructions_url": reverse("annotator:preview_instructions", args=[study.pk]),
+        **preview_bar(study, which),
         "back_url": reverse("admin:study_exam", args=[study.pk]),
         "hidden": {"questions": text} if text else {},
     }
@@ -67,7 +69,7 @@ def _exam(
         [(one.question.key, one.question.pool) for one in questions], count=count, rng=Random("preview")
     )
     attempt = SimpleNamespace(pk="preview", number=1, pass_mark=study.pass_mark)
-    context = _shared(request, study, kind, text) | {
+    context = _shared(request, study, kind, text, "exam") | {
         "attempt": attempt,
         "count": count,
         "pass_mark": study.pass_mark,
@@ -137,7 +139,7 @@ def _practice(
     answering = "answering" in request.POST and request.POST.get("go") != "on"
     sent = raw_response(request.POST) if answering else None
     turn, errors = practice_turn(kind, study, question, sent, url=request.path)
-    shared = _shared(request, study, kind, text)
+    shared = _shared(request, study, kind, text, "practice")
     context = turn | shared | {"number": number + 1, "count": len(questions), "index": number}
     if "answered" not in turn:
         context["hidden"] = shared["hidden"] | turn["hidden"] | {"number": number, "answering": "1"}

@@ -60,6 +60,15 @@ def preview_steps(study: Study) -> list[PreviewStep]:
     return [PreviewStep(name, title, _url(study, name)) for name, title, met in steps if met]
 
 
+def preview_bar(study: Study, name: str) -> Context:
+    """The context of the links to all previews of a study, on the preview of this name."""
+    return {
+        "preview_steps": preview_steps(study),
+        "preview_now": name,
+        "back_url": reverse("admin:study_live", args=[study.pk]),
+    }
+
+
 def _url(study: Study, name: str) -> str:
     if name == "task":
         return reverse("annotator:preview", args=[study.pk])
@@ -90,9 +99,7 @@ def preview_step(request: HttpRequest, pk: int, step: str) -> HttpResponse:
     template, context = _PAGES[step]
     shown = context(study, study_hit_type(study)) | {
         "study": study,
-        "preview_steps": steps,
-        "preview_now": step,
-        "back_url": reverse("admin:study_live", args=[study.pk]),
+        **preview_bar(study, step),
         "next_url": steps[min(place + 1, len(steps) - 1)].url,
     }
     return render(request, template, shown)

@@ -45,11 +45,12 @@ def practice_turn(
         study=study,
         stage=seen[step],
         stages=stage_marks(seen, step) if last else [],
-        committed=answers_in_words(seen[:step], earlier),
+        committed=answers_in_words(stages[:step], earlier, gettext),
         response=sent or {},
         errors=errors,
         submit_url=url,
         task_title=wording_shown(kind.task_title),
+        material_language=shown.language,
         instructions_url=reverse("annotator:instructions_drawer", args=[study.slug]),
     )
     hidden = {"step": step, "earlier": json.dumps(earlier)} if last else {}

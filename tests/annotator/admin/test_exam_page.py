@@ -303,7 +303,10 @@ def test_a_qualification_is_granted_in_the_admin_and_revoked_with_a_reason(
     without = researcher_client.post(add, fields | {"why": ""})
     assert "This field is required" in text_of(without)
     assert not Qualification.objects.exists()
-    made = researcher_client.post(add, fields | {"why": "a colleague"})
+    asked = researcher_client.post(add, fields | {"why": "a colleague"})
+    assert f"Grant this qualification to {person.rater.name}?" in text_of(asked)
+    assert not Qualification.objects.exists(), "not before it is confirmed"
+    made = researcher_client.post(add, fields | {"why": "a colleague", "sure": "1"})
     assert made.status_code == 302
     granted = Qualification.objects.get()
     assert (granted.granted_by, granted.reason) == (researcher, "a colleague")
@@ -333,7 +336,13 @@ def test_a_viewer_can_neither_grant_nor_revoke_a_qualification(live: Study) -> N
     sit(person, right=2)
     client = Client()
     client.force_login(mate)
-    granting = {"workspace": live.workspace_id, "name": person.rater.name, "hit_type": "utility", "why": "x"}
+    granting = {
+        "workspace": live.workspace_id,
+        "name": person.rater.name,
+        "hit_type": "utility",
+        "why": "x",
+        "sure": "1",
+    }
     assert client.post(reverse("admin:annotator_qualification_add"), granting).status_code == 200
     chosen = {
         "action": "revoke",

@@ -9,11 +9,13 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
+from annotator.core.canonical import text_digest
 from annotator.core.errors import Refused
 from annotator.models import Instance, Study
 from annotator.selectors.preparation import Preparation
 from annotator.selectors.workload import Workload, places_out_of_reach, study_workload
 from annotator.services.assignment import assignment_next, assignment_return
+from annotator.services.participation import consent_give
 from annotator.services.study import launch_faults, study_launch
 from tests.factories import make_item, make_participation, make_study, make_user
 
@@ -215,6 +217,33 @@ def test_the_invitation_says_what_a_person_can_really_earn() -> None:
     assert f"You can do 1 task and earn 0.60 USD in about {work.minutes:.0f} minutes" in page
     assert f"{work.per_hour:.2f} USD an hour" in page
     assert "18.00" not in page
+
+
+def test_owner_participant_and_program_read_the_same_hourly_pay() -> None:
+    owner = make_user(staff=True)
+    fields = {"consent_text": "word " * 4000, "max_items_per_rater": 1, **PAID, "pay_floor_per_hour": 0}
+    study = make_study(items=5, by=owner, **fields)
+    client = Client()
+    client.force_login(owner)
+    hourly = f"{study_workload(study).per_hour:.2f} USD an hour"
+    assert hourly in client.get(f"/admin/annotator/study/{study.pk}/live/").content.decode()
+    study_launch(study=study)
+    study.refresh_from_db()
+    assert hourly in Client().get(f"/join/{study.join_token}/").content.decode()
+    told = client.get(f"/api/v1/studies/{study.slug}/progress/").json()
+    assert f"{told['pay_per_hour_planned']:.2f} USD an hour" == hourly
+    # work over HTTP: it takes a moment, so the hour is the time before the task
+    person = make_participation(study)
+    consent_give(participation=person, digest=text_digest(study.consent_text))
+    assert person.rater.user is not None
+    worker = Client()
+    worker.force_login(person.rater.user)
+    worker.get(f"/study/{study.slug}/task/")
+    [task] = person.assignments.values_list("pk", flat=True)
+    worker.post(f"/task/{task}/", {"stage": "0", "helpful": "no"})
+    measured = client.get(f"/api/v1/studies/{study.slug}/progress/").json()["pay_per_hour"]
+    minutes = study_workload(study).preparation.minutes
+    assert measured == pytest.approx(0.60 * 60 / minutes, rel=0.05), "not 0.60 for some seconds"
 
 
 def test_workload_at_another_time_for_a_task() -> None:

@@ -181,7 +181,13 @@ def test_another_labs_exam_versions_are_not_offered_as_requirements(
 def test_a_grant_needs_an_editor_of_the_lab(shared: tuple[Study, Study, User], ada: User, bob: User) -> None:
     first, _, ann = shared
     make_participation(first, ann)
-    fields = {"name": "ann", "hit_type": "utility", "why": "because", "workspace": first.workspace_id}
+    fields = {
+        "name": "ann",
+        "hit_type": "utility",
+        "why": "because",
+        "workspace": first.workspace_id,
+        "sure": "1",
+    }
     logged_in(bob).post(reverse("admin:annotator_qualification_add"), fields)
     assert not Qualification.objects.exists()
     logged_in(ada).post(reverse("admin:annotator_qualification_add"), fields)

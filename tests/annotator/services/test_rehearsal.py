@@ -183,3 +183,15 @@ def test_synthetic_raters_have_a_password_only_if_they_log_in() -> None:
     again = rehearsal_raters(**settled, log_in=True)[0]
     assert again.user == first.user
     assert again.user.check_password(again.password)
+
+
+def test_a_rehearsal_that_fails_says_why_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    study = make_study(items=1, redundancy=1)
+    one = rehearsal_request(study=study, by=None, raters=1, accuracy=0.9, seed=1)
+    study.items.all().delete()
+    assert rehearsal_run(rehearsal_pk=one.pk) == 0
+    one.refresh_from_db()
+    assert one.state == "failed"
+    assert "There are no items yet" in one.error
+    [logged] = [record for record in caplog.records if record.exc_info]
+    assert logged.getMessage() == f"rehearsal {one.pk} failed"

@@ -63,10 +63,13 @@ def test_every_page_of_a_study_is_linked_from_each_and_opens(ada: Client) -> Non
     assert names == [
         "invitation", "consent", "declined", "instructions", "practice", "exam", "passed", "failed", "task", "stopped", "done",
     ]  # fmt: skip
-    linked = html.document_fromstring(ada.get(f"/preview/{study.pk}/page/invitation/").content)
-    for one in preview_steps(study):
-        assert linked.xpath(f'//nav//a[@href="{one.url}"]'), one.name
-        assert ada.get(one.url).status_code == 200, one.name
+    for here in preview_steps(study):
+        reply = ada.get(here.url)
+        assert reply.status_code == 200, here.name
+        linked = html.document_fromstring(reply.content).xpath("//nav[contains(@class, 'preview-steps')]")
+        assert len(linked) == 1, here.name
+        assert linked[0].xpath(".//ol//a/@href") == [one.url for one in preview_steps(study)], here.name
+        assert linked[0].xpath(".//a[@aria-current]/@href") == [here.url], here.name
     overview = ada.get(f"/admin/annotator/study/{study.pk}/live/").content.decode()
     assert f"/preview/{study.pk}/page/invitation/" in overview
 
