@@ -214,7 +214,8 @@ def _adjusted(own: Floats, guess: Floats, labelled: npt.NDArray[np.bool_], codes
         spreads.append(mean * (1 - mean) / total)
     q1, wrong, p = means
     better = q1 - wrong  # q0 + q1 - 1
-    value = (p - wrong) / better if better else NAN
+    by = better or NAN  # a simulator that is no better than chance corrects nothing
+    value = (p - wrong) / by
     # d theta = (dp - (1 - theta) d(1 - q0) - theta dq1) / (q0 + q1 - 1)
     weights = (-value, -(1 - value), 1.0)
     of_every: Floats = np.sum(
@@ -223,4 +224,4 @@ def _adjusted(own: Floats, guess: Floats, labelled: npt.NDArray[np.bool_], codes
     of_added = np.concatenate([weight * found for weight, (_, found) in zip(weights, sums, strict=True)])
     error = float(np.sqrt(sum(float(np.concatenate(found) @ np.concatenate(found)) for found in sums[:2])))
     shift = 2 * (value * spreads[0] - (1 - value) * spreads[1])
-    return _Rate(value, of_every / better, of_added / better, better > 2 * error, shift)
+    return _Rate(value, of_every / by, of_added / by, better > 2 * error, shift)

@@ -90,7 +90,7 @@ def test_a_preview_is_labelled_and_links_back(researcher_client: Client, study: 
     if which == "exam":
         sent = {f"q{number}-helpful": "no" for number in range(1, 4)} | {"handed-in": "1"}
         result = researcher_client.post(where, sent).content.decode()
-        assert "This is a preview. Nothing is saved." in result
+        assert "<strong>Preview.</strong> Nothing is saved." in result
         assert f'href="{at(study)}"' in result
 
 
