@@ -29,9 +29,11 @@ WITH reach AS (
     SELECT p.id, left_over.n, row_number() OVER (PARTITION BY p.position ORDER BY p.number) AS number
     FROM left_over JOIN annotator_place p ON p.position = left_over.position
     WHERE p.study_id = %(study)s AND NOT p.rehearsal AND p.assignment_id IS NULL AND NOT p.freed AND left_over.n > 0
+), unlocked AS (  -- what somebody is taking at this moment waits for the next sweep
+    SELECT p.id FROM annotator_place p JOIN numbered ON numbered.id = p.id
+    WHERE numbered.number <= numbered.n AND p.assignment_id IS NULL ORDER BY p.id FOR UPDATE OF p SKIP LOCKED
 )
-UPDATE annotator_place p SET freed = true FROM numbered
-WHERE p.id = numbered.id AND numbered.number <= numbered.n AND p.assignment_id IS NULL
+UPDATE annotator_place p SET freed = true FROM unlocked WHERE p.id = unlocked.id
 """.replace("{width}", str(WIDTH))
 
 

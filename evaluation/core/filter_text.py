@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+#: The prefix of raters' attributes among the columns.
+RATER = "rater:"
 _PAIR = re.compile(r'\s*([^=;"]+?)\s*=\s*("(?:[^"]|"")*"|[^;]*?)\s*(?:;|$)')
 
 

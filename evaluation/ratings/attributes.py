@@ -13,13 +13,11 @@ from django.db.models.fields.json import KeyTextTransform
 
 from annotator.models import ExamAttempt, Item, Participation, Rater
 from annotator.recruitment.registry import person_parameters
-from evaluation.core.filter_text import parse_filter
+from evaluation.core.filter_text import RATER, parse_filter
 from evaluation.ratings.columns import Codes
 from evaluation.ratings.judgments import Judgments, Raters
 
 Mask = npt.NDArray[np.bool_]
-#: The prefix of raters' attributes.
-RATER = "rater:"
 #: Columns that every study's items have.
 BUILT_IN = ("condition", "kind", "generator", "system", "dataset")
 EXAM = "exam score"

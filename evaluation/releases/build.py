@@ -14,8 +14,6 @@ from typing import IO, Any
 from django.db import connection, transaction
 
 from annotator.models import Study
-from evaluation.core.filter_text import parse_filter
-from evaluation.ratings.attributes import RATER
 from evaluation.releases.about import FEW, About, Built
 from evaluation.releases.archive import (
     CARD,
@@ -40,7 +38,7 @@ from evaluation.releases.contents import (
 from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.free_texts import Decisions
 from evaluation.releases.pseudonyms import renamed
-from evaluation.releases.rater_values import Uncomputable, report_check, timings_changed
+from evaluation.releases.rater_values import Uncomputable, attributes_needed, report_check, timings_changed
 from evaluation.releases.reproduction import reproduction
 from evaluation.releases.scratch import scratch
 from evaluation.releases.screening import LeakCheck, LeakFound
@@ -239,12 +237,6 @@ def _screened_counts(counts: Mapping[str, int], screened: Callable[[str], str]) 
     for reason, number in counts.items():
         found[screened(reason)] += number
     return dict(sorted(found.items()))
-
-
-def attributes_needed(choices: Choices) -> frozenset[str]:
-    """The raters' attributes by which a report is grouped or filtered: without them it can't be computed."""
-    used = {choices.by, *parse_filter(choices.only)} if choices.only else {choices.by}
-    return frozenset(name.removeprefix(RATER) for name in used if name.startswith(RATER))
 
 
 def _write_tables(found: Collection, folder: Path, check: LeakCheck) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotator.core.words import listed, plural
-from evaluation.ratings.attributes import RATER
+from evaluation.core.filter_text import RATER
 from evaluation.releases.small_cells import SMALL_GROUPS, TIMINGS, Coarsening
 from evaluation.reports.choices import Choices
 

@@ -9,9 +9,9 @@ from typing import Any
 from annotator.core.words import listed, plural
 from annotator.models import Participation
 from evaluation.models import Report
-from evaluation.releases.build import attributes_needed
 from evaluation.releases.rater_values import (
     Uncomputable,
+    attributes_needed,
     people_of,
     rater_values,
     report_check,

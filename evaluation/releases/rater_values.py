@@ -9,8 +9,7 @@ from django.db.models import QuerySet
 
 from annotator.core.words import listed, plural
 from annotator.models import Judgment, Participation, Rater, Study
-from evaluation.core.filter_text import parse_filter
-from evaluation.ratings.attributes import RATER
+from evaluation.core.filter_text import RATER, parse_filter
 from evaluation.releases.small_cells import Coarsened, Coarsening, Values, rare, timing
 from evaluation.reports.choices import Choices
 
@@ -56,6 +55,12 @@ def timings_changed(studies: Iterable[int], coarsening: Coarsening) -> tuple[int
         total += 1
         changed += timing(one, coarsening.timings) != one
     return total, changed
+
+
+def attributes_needed(choices: Choices) -> frozenset[str]:
+    """The raters' attributes by which a report is grouped or filtered: without them it can't be computed."""
+    used = {choices.by, *parse_filter(choices.only)} if choices.only else {choices.by}
+    return frozenset(name.removeprefix(RATER) for name in used if name.startswith(RATER))
 
 
 def report_check(choices: Choices, before: Values, found: Coarsened) -> None:

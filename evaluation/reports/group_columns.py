@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from evaluation.agreement.by_group import NO_GROUP, grouped_values
+from evaluation.core.filter_text import RATER
 from evaluation.ratings.arms import ArmRatings
-from evaluation.ratings.attributes import RATER, Attribute, attribute_load
+from evaluation.ratings.attributes import Attribute, attribute_load
 from evaluation.reports.across_studies import Across
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context

@@ -7,9 +7,10 @@ import numpy as np
 from annotator.hit_types.base import Variable
 from evaluation.agreement.aggregate import parse_rule
 from evaluation.agreement.by_group import NO_GROUP, by_group
+from evaluation.core.filter_text import RATER
 from evaluation.core.ratings_table import Codes, Ints
 from evaluation.metrics import FollowUps, Simulatability, per_rater_simulatability
-from evaluation.ratings.attributes import RATER, Attribute
+from evaluation.ratings.attributes import Attribute
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Section, Shape, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
