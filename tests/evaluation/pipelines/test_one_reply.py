@@ -213,7 +213,7 @@ def test_drawing_takes_as_many_queries_for_one_question_as_for_all(
         ClaimedCall.of_job(Job("k", None, one.pk), pk=n) for n, one in enumerate(dataset.instances.all())
     ]
     for batch in (calls[:1], calls):
-        with django_assert_num_queries(3):
+        with django_assert_num_queries(5):
             EXPLAIN.load(run, batch)
 
 
