@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -97,7 +97,7 @@ def release_reproduce(
                 )
             rows = {table.name: numbers.get(table.name, 0) for table in TABLES}
             problems, unchecked = _compare(release, released, made, stated, choices, rows)
-        found = reproduction(released, made.content)
+        found = _figures(released, made.content, problems)
     except ArchiveError:
         raise
     except KeyInvalid as error:
@@ -118,6 +118,16 @@ def release_reproduce(
         ],
         unchecked=[*known, STATEMENTS, *_before_coarsening(stated, choices), *unchecked],
     )
+
+
+def _figures(released: dict[str, Any], computed: dict[str, Any], problems: Sequence[str]) -> Reproduction:
+    """The figures of both reports compared. The released one may be anything: what can't be compared is refused in the words of its
+    first difference."""
+    try:
+        return reproduction(released, computed)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        about = (said for said in problems if said.startswith(REPORT))
+        raise ArchiveError(next(about, f"{REPORT} isn't written as Foretell writes it")) from error
 
 
 def _before_coarsening(stated: Stated, choices: Choices) -> list[str]:
