@@ -38,7 +38,7 @@ OF_RATERS = ("confidence", "accuracy", "brier", "auc")
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class _Calibrated:
     """One row: labels of one variable and arm, by people or one simulator, and where their confidence comes from."""
 
     variable: str
@@ -116,21 +116,21 @@ def _criterion(ctx: Context, labels: SureLabels) -> str:
     return labels.criterion.replace("people", ctx.people)
 
 
-def _sides(ctx: Context, variable: str, labels: SureLabels, *, headline: bool) -> list[_Side]:
+def _sides(ctx: Context, variable: str, labels: SureLabels, *, headline: bool) -> list[_Calibrated]:
     sides = []
     people = labels.of(labels.people)
     if people.rater.size:
         sides.append(
-            _Side(variable, ctx.people.capitalize(), "what they say", people, _calibration(ctx, people))
+            _Calibrated(variable, ctx.people.capitalize(), "what they say", people, _calibration(ctx, people))
         )
     for name in sorted(labels.ratings.simulators):
         own = labels.of([name])
         if own.rater.size:
-            sides.append(_Side(variable, name, "its reply", own, _calibration(ctx, own)))
+            sides.append(_Calibrated(variable, name, "its reply", own, _calibration(ctx, own)))
             signals = _signals(ctx, name, own) if headline else None
             if signals is not None:
                 found = _calibration(ctx, own, signals)
-                sides.append(_Side(variable, name, "log probabilities or samples", own, found))
+                sides.append(_Calibrated(variable, name, "log probabilities or samples", own, found))
     return sides
 
 
@@ -154,7 +154,7 @@ def _signals(ctx: Context, name: str, labels: SureLabels) -> Floats | None:
     return np.array([of_item.get(int(pk), np.nan) for pk in ids], dtype=np.float64)
 
 
-def _table(ctx: Context, sides: list[_Side]) -> Table:
+def _table(ctx: Context, sides: list[_Calibrated]) -> Table:
     rows = []
     for one in sides:
         cells = [Cell.of(getattr(one.found, name)) for name in COLUMNS]
@@ -212,7 +212,7 @@ def _raters(ctx: Context, labels: SureLabels) -> Table:
     )
 
 
-def _sentence(ctx: Context, one: _Side) -> CountedSentence:
+def _sentence(ctx: Context, one: _Calibrated) -> CountedSentence:
     found = one.found
     if not found.brier.defined:
         return CountedSentence(

@@ -13,7 +13,7 @@ from evaluation.core.live_calibration import NO_LABEL, rater_calibration
 from evaluation.metrics.calibration import calibration
 from evaluation.selectors.confidence import raters_confidence
 from tests.annotator.demo_studies import demo_study
-from tests.evaluation.reports.test_stated_confidence import sure_study
+from tests.evaluation.reports.sure_study import sure_study
 from tests.factories import make_rater, make_study, make_user, record_judgment
 
 pytestmark = pytest.mark.django_db
