@@ -60,10 +60,15 @@ _EXPECTED = {
     "steps": f"expected one of: {', '.join(STEPS)}",
     "percent": "expected a number from 0 to 100, such as 85 or 85%",
 }
+#: Every repetition is bounded, or consumes what it has matched: replies can be long, and made to be slow to search.
 _SAID = re.compile(
-    r"[ \t,;|(\[*_`>#-]*\bconfidence\b[ \t*_`]*(?:\([^)\n]*\))?[ \t*_`]*[:=][ \t*_`]*((?:(?!\banswer[ \t*_`]*[:=])[^\n])*)",
+    r"\bconfidence\b[ \t*_`]{0,20}(?:\([^)\n]{0,80}\))?[ \t*_`]{0,20}[:=][ \t*_`]{0,20}((?:(?!\banswer[ \t*_`]{0,20}[:=])[^\n])*)",
     re.IGNORECASE,
 )
+#: What may stand between an answer and the word.
+_BETWEEN = " \t,;|([*_`>#-"
+#: What is said in more characters than this is no step and no number.
+_LONGEST = 60
 _NUMBER = re.compile(
     r"(?:about|around|roughly|approximately|~|≈)?\s*(\d+(?:[.,]\d+)?)\s*(%|٪|percent|per cent)?"
     r"(?:\s*(?:/|out of)\s*(\d+)\s*%?)?(?:\s+(?:sure|certain|confident))?"
@@ -88,7 +93,7 @@ def read_confidence(value: Any, scale: Scale) -> str | None:
     >>> read_confidence("Very sure", "steps"), read_confidence("4/5", "steps"), read_confidence("90", "steps")
     ('very', 'very', None)
     """
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or len(str(value)) > _LONGEST:
         return None
     text = str(value).strip().strip("*_`\"'.!").strip().lower()
     return _step(text) if scale == "steps" else _percent(text)
@@ -133,7 +138,7 @@ def confidence_said(text: str) -> tuple[str, str]:
     if not found:
         return text, ""
     last = found[-1]
-    return text[: last.start()] + text[last.end() :], last.group(1).rstrip(" \t*_`)]")
+    return text[: last.start()].rstrip(_BETWEEN) + text[last.end() :], last.group(1).rstrip(" \t*_`)]")
 
 
 def confidence_variable(scale: Scale) -> Variable:

@@ -97,10 +97,11 @@ def panel_join(*, study: Study, user: User, visitor: User | None, identity: Pane
     """
     try:
         with transaction.atomic():
+            # As a webhook does, and before anything refers to the study: whoever changes it would wait for us, and we for them.
+            Study.objects.select_for_update(no_key=True).only("pk").get(pk=study.pk)
             participation = participation_join(
                 study=study, user=user, parameters=identity.parameters, identity=identity
             )
-            Study.objects.select_for_update(no_key=True).only("pk").get(pk=study.pk)  # as a webhook does
             participation = Participation.objects.select_for_update(of=("self",)).get(pk=participation.pk)
             _link_use(participation, same_browser=visitor == user, identity=identity)
             _bind(participation, identity)

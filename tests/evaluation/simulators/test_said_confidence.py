@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from annotator.hit_types.confidence import confidence_said, read_confidence
 from annotator.models import Judgment
 from annotator.selectors.study import study_hit_type
 from evaluation.models import Run
@@ -89,3 +90,20 @@ def test_a_study_that_does_not_ask_gets_no_such_prompt(scripted: ScriptedProcess
     assert "confidence" not in (run.rater.name if run.rater else "")
     [message, *_] = reversed(study_hit_type(study).prompt(study.items.first().payload))  # type: ignore[union-attr]
     assert "CONFIDENCE" not in message.content
+
+
+@pytest.mark.parametrize(
+    "filling",
+    ["-" * 300_000, "confidence" + " " * 300_000, "confidence(" * 30_000, "confidence: answer  " * 20_000],
+)
+def test_a_reply_made_to_be_slow_is_read_at_once(filling: str) -> None:
+    """Searching it took time that grew with the square of its length: half an hour for one of these."""
+    rest, said = confidence_said(f"{filling}\nANSWER: YES\nCONFIDENCE: 70")
+    assert (rest.endswith("ANSWER: YES\n"), said) == (True, "70")
+
+
+@pytest.mark.parametrize(
+    "said", ["5/" + "1" * 5000, "9" * 5000, "very" + " " * 300_000 + "sure!", "0." + "9" * 5000]
+)
+def test_endless_numbers_and_words_are_no_confidence(said: str) -> None:
+    assert (read_confidence(said, "percent"), read_confidence(said, "steps")) == (None, None)
