@@ -35,7 +35,10 @@ def test_a_run_completes_with_every_kind_of_bad_reply(scripted: ScriptedProcess,
     run = make_run(endpoint, make_material(40), model=model, max_attempts=40, max_unparsable=40)
     work(run)
     assert (run.state, states(run)) == ("done", {"done": 40})
-    assert scripted.stats()["requests"] == run.sent_calls
+    errors = [kind for call in run.calls.all() for kind in call.errors]
+    assert run.sent_calls == 40 + len(errors), "each request that was sent has an outcome"
+    # On a busy machine a request can be given up on before the server has read it.
+    assert 0 <= run.sent_calls - scripted.stats()["requests"] <= errors.count("timeout")
     assert run.reserved_cost == 0
 
 
