@@ -27,21 +27,27 @@ def next_study(ctx: Context) -> Section | None:
     """A table and a figure of the interval's width with up to 20 raters on each item, for the same money; None without two raters on items."""
     if ctx.only_simulators or not ctx.named:
         return None
-    what, ratings = _numbers_of(ctx)
+    what, ratings, judged = _numbers_of(ctx)
     if ratings is None or int((ratings.grouped.sizes > 0).sum()) < LEAST_ITEMS:
         return None
     components, _ = components_of(ratings)
     if components is None or not components.total > 0:
         return None
     pay = float(ctx.study.pay_per_item)
-    money = float(ctx.choices.money) or len(ratings) * (pay or 1.0)
-    rows = {whose: plan_money(components, money, price=pay or 1.0, raters=whose) for whose in WHOSE}
+    money = float(ctx.choices.money) or judged * (pay or 1.0)
+    # Judgments without a number are paid too.
+    price = (pay or 1.0) * judged / len(ratings)
+    rows = {whose: plan_money(components, money, price=price, raters=whose) for whose in WHOSE}
     spent = f"{money:,.2f} {ctx.study.currency}" if pay else count(round(money), "judgment")
     return Section(
         id="next-study",
         title="The next study: items by raters for the same money",
         prose=[_sentence(what, rows)],
-        blocks=[_components(what, components, ratings), _table(rows, spent, pay), _figure(rows, what, spent)],
+        blocks=[
+            _components(what, components, ratings),
+            _table(rows, spent, pay, _without(judged, len(ratings))),
+            _figure(rows, what, spent),
+        ],
         notes=[
             "The components of variance are estimated from this study's judgments by restricted maximum likelihood of number = mean + item "
             "+ rater + rest. They are estimates themselves, from few raters above all. Items are taken as independent: with several items of one "
@@ -50,13 +56,14 @@ def next_study(ctx: Context) -> Section | None:
     )
 
 
-def _numbers_of(ctx: Context) -> tuple[str, Ratings | None]:
-    """What the mean is of, and people's judgments as numbers: 1 for a right prediction, a label's own number, or 1 for the most
-    frequent label. None if there is nothing to take a mean of."""
+def _numbers_of(ctx: Context) -> tuple[str, Ratings | None, int]:
+    """What the mean is of; people's judgments as numbers: 1 for a right prediction, a label's own number, or 1 for the most
+    frequent label; and how many judgments there are, with those that give no number. None if there is nothing to take a mean of."""
     name = ctx.headline.name
     ratings = replace(ctx.of_raters(ctx.ratings(name)), clusters=None)
-    if not len(ratings):
-        return "", None
+    judged = len(ratings)
+    if not judged:
+        return "", None, 0
     if "simulatability" in ctx.hit_type.measures:
         (base,) = ctx.follow_ups(name, "majority")
         real = dict(zip(map(str, base.unit), base.real, strict=True))
@@ -65,16 +72,26 @@ def _numbers_of(ctx: Context) -> tuple[str, Ratings | None]:
         kept = own[ratings.unit] != ""
         ratings = ratings.where(kept)
         if not len(ratings):
-            return "", None
+            return "", None, judged
         labels = np.array(ratings.labels, dtype=object)
-        return "the share of right predictions", _as_share(
-            ratings, labels[ratings.value] == own[ratings.unit]
-        )
+        right = _as_share(ratings, labels[ratings.value] == own[ratings.unit])
+        return "the share of right predictions", right, judged
     if set(ratings.labels) <= set(ratings.scores) or ratings.level in ("interval", "ratio"):
-        return f"the mean of “{ctx.headline.title}”", ratings
+        return f"the mean of “{ctx.headline.title}”", ratings, judged
     most = int(np.bincount(ratings.value, minlength=len(ratings.labels)).argmax())
     label = ctx.label_words(ratings.labels[most])
-    return f"the share of “{label}”", _as_share(ratings, ratings.value == most)
+    return f"the share of “{label}”", _as_share(ratings, ratings.value == most), judged
+
+
+def _without(judged: int, numbers: int) -> list[str]:
+    """What the table leaves out: judgments that give no number."""
+    if judged == numbers:
+        return []
+    return [
+        f"Of this study’s {count(judged, 'judgment')}, {numbers:,} give a number; “cannot guess” and follow-ups without a known real "
+        f"output give none. The others cost as much, so that {100 * numbers / judged:.0f} % of the money buys numbers, as in this study. "
+        "Items and judgments of the table are those with numbers."
+    ]
 
 
 def _as_share(ratings: Ratings, hit: np.ndarray) -> Ratings:
@@ -115,7 +132,7 @@ def _components(what: str, found: Components, ratings: Ratings) -> Table:
     )
 
 
-def _table(rows: dict[Raters, list[DesignRow]], spent: str, pay: float) -> Table:
+def _table(rows: dict[Raters, list[DesignRow]], spent: str, pay: float, notes: list[str]) -> Table:
     why = "one rater, or one item, does not show how much others differ"
     return Table(
         id="next-study",
@@ -139,7 +156,7 @@ def _table(rows: dict[Raters, list[DesignRow]], spent: str, pay: float) -> Table
             )
             for first, second in zip(rows["like"], rows["these"], strict=True)
         ],
-        notes=["Width: of the 95 % interval to expect, for items like these."],
+        notes=["Width: of the 95 % interval to expect, for items like these.", *notes],
     )
 
 

@@ -50,7 +50,10 @@ def test_the_plan_is_that_of_the_studys_own_components() -> None:
     assert cells["Rest", "Variance"]["value"] == pytest.approx(components.rest)
     assert cells["Items", "Variance"]["n"] == len(rows)
 
-    plan = {row.raters: row for row in plan_money(components, len(rows) * 0.25, price=0.25)}
+    # 100 judgments were paid; those that cannot guess give no number.
+    price = 0.25 * 100 / len(rows)
+    assert len(rows) < 100
+    plan = {row.raters: row for row in plan_money(components, 100 * 0.25, price=price)}
     table = table_of(content.content, "next-study")
     assert [row["head"][0] for row in table["rows"]] == [str(k) for k in plan]
     assert len(plan) == 20
@@ -67,9 +70,11 @@ def test_the_plan_is_that_of_the_studys_own_components() -> None:
 
 
 def test_the_money_is_a_choice() -> None:
-    study, _ = judged_study()
+    study, rows = judged_study()
     content = computed(study, replicates=0, money=100).content
-    assert cells_of(content, "next-study")["4", "Items"]["value"] == 100
+    assert cells_of(content, "next-study")["4", "Items"]["value"] == len(
+        rows
+    )  # of 400 judgments, as many in a hundred
     assert "100.00" in table_of(content, "next-study")["title"]
 
 
@@ -77,7 +82,8 @@ def test_without_pay_the_plan_counts_judgments() -> None:
     study, rows = judged_study(pay="0")
     content = computed(study, replicates=0).content
     table = table_of(content, "next-study")
-    assert table["title"] == f"Items by raters for {len(rows)} judgments"
+    assert table["title"] == "Items by raters for 100 judgments"
+    assert f"Of this study’s 100 judgments, {len(rows)} give a number" in " ".join(table["notes"])
     assert "Cost" not in [column["label"] for column in table["columns"]]
 
 
