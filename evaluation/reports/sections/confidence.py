@@ -88,13 +88,12 @@ def reliability_diagram(id: str, who: str, criterion: str, found: Calibration) -
         for one in found.bins
     ]
     told = "; ".join(
-        f"confidence {one.confidence:.2f}: {one.accuracy.value:.2f} right of {one.accuracy.n}"
-        for one in found.bins
+        f"{one.confidence:.2f}: {one.accuracy.value:.2f} of {one.accuracy.n}" for one in found.bins
     )
     return Figure(
         id=id,
         title=f"How often the labels of {who} are right, by confidence",
-        alt=f"Share of labels equal to {criterion} by mean confidence. {told}.",
+        alt=f"Share of labels equal to {criterion} by mean confidence. At {told}.",
         form="reliability",
         data={"points": points, "x": "Mean confidence", "y": "Share that is right"},
         notes=[

@@ -89,7 +89,10 @@ def stated_confidence(ctx: Context) -> Section | None:
             *([_raters(ctx, first.labels)] if ctx.named else []),
             *(
                 reliability_diagram(
-                    f"confidence-reliability-{number}", one.who, first.labels.criterion, one.found
+                    f"confidence-reliability-{number}",
+                    _in_sentence(ctx, one),
+                    first.labels.criterion,
+                    one.found,
                 )
                 for number, one in enumerate(
                     (one for one in sides if one.variable == first.variable and one.found.bins), 1
@@ -110,6 +113,10 @@ def _arms(ctx: Context) -> list[tuple[str, StudyRatings]]:
             if code
         ]
     return found
+
+
+def _in_sentence(ctx: Context, one: _Calibrated) -> str:
+    return ctx.people if one.who == ctx.people.capitalize() else one.who
 
 
 def _criterion(ctx: Context, labels: SureLabels) -> str:
@@ -219,7 +226,7 @@ def _sentence(ctx: Context, one: _Calibrated) -> CountedSentence:
             f"How well confidence matches what is right is not defined: {found.brier.reason}.", 0
         )
     return CountedSentence(
-        f"Of “{one.variable}”, {one.who} have a mean confidence of {stated(found.confidence, 'label', 'percent')} and are right in"
+        f"Of “{one.variable}”, {_in_sentence(ctx, one)} have a mean confidence of {stated(found.confidence, 'label', 'percent')} and are right in"
         f" {stated(found.accuracy, 'label', 'percent')}. Their Brier score is {stated(found.brier, 'label')}; the area under the ROC"
         f" curve of their confidence is {stated(found.auc, 'label')}.",
         found.brier.n,
