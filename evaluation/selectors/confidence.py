@@ -10,7 +10,7 @@ from django.db.models import F, FilteredRelation, Q
 
 from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.confidence import CONFIDENCE, AsksConfidence, confidence_variable
-from annotator.models import Item, Study
+from annotator.models import Item, Rater, Study
 from annotator.selectors.judgment import judgments_filter
 from annotator.selectors.study import study_hit_type
 from evaluation.core.live_calibration import RaterCalibration, rater_calibration, stages_of_variables
@@ -25,7 +25,7 @@ REAL, CORRECT, MAJORITY = "the system’s real output", "the correct answer", "t
 @dataclass(frozen=True)
 class RatersConfidence:
     """Each rater's figures on the headline variable: (name, whether it is a simulator, figures). ``criterion`` says when a label is right;
-    ``cut`` whether only the latest judgments were read."""
+    ``cut`` whether only the latest judgments were read; ``rehearsal`` whether they are a rehearsal's, because people's aren't there yet."""
 
     variable: str
     scale: str
@@ -33,18 +33,22 @@ class RatersConfidence:
     raters: list[tuple[str, bool, RaterCalibration]]
     others: int
     cut: bool
+    rehearsal: bool
 
 
 def raters_confidence(*, study: Study) -> RatersConfidence | None:
-    """People's and simulators' counted judgments, without exclusions, gold items and rehearsals; in three queries. None if the study
-    doesn't ask how sure raters are."""
+    """People's and simulators' counted judgments, without exclusions and gold items, and rehearsals only if there is nothing of
+    people yet, as in reports; in four queries. None if the study doesn't ask how sure raters are."""
     kind = study_hit_type(study)
     if not isinstance(kind, AsksConfidence):
         return None
     counted = judgments_filter(
         study=study,
-        filters={"standing": "counted", "role": "ordinary", "excluded": "no", "rehearsal": "no"},
+        filters={"standing": "counted", "role": "ordinary", "excluded": "no", "rehearsal": "both"},
     )
+    rehearsal = not counted.filter(rater__kind=Rater.Kind.HUMAN, rater__rehearsal=False).exists()
+    if not rehearsal:
+        counted = counted.filter(rater__rehearsal=False)
     fetched: list[Any] = list(
         counted.order_by("-id").values_list("item_id", "rater__name", "rater__kind", "response")[: MOST + 1]
     )
@@ -79,7 +83,10 @@ def raters_confidence(*, study: Study) -> RatersConfidence | None:
     order = sorted(rows, key=lambda one: (-len(rows[one]), one))
     shown = [(name, model, rater_calibration(rows[name, model])) for name, model in order[:LISTED]]
     title = next(one.title for one in kind.variables if one.name == kind.headline)
-    return RatersConfidence(title, kind.confidence, criterion, shown, max(0, len(order) - LISTED), cut)
+    played = rehearsal and any(not model for _, model in order)
+    return RatersConfidence(
+        title, kind.confidence, criterion, shown, max(0, len(order) - LISTED), cut, played
+    )
 
 
 def _as_others(counts: Counter[str], label: str, *, own: bool) -> bool | None:

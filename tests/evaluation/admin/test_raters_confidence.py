@@ -9,6 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from lxml import html
 
+from annotator.selectors.study import study_hit_type
+from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from evaluation.core.live_calibration import NO_LABEL, rater_calibration
 from evaluation.metrics.calibration import calibration
 from evaluation.selectors.confidence import raters_confidence
@@ -75,8 +77,6 @@ def test_without_a_truth_a_label_is_compared_with_other_people() -> None:
     item = study.items.order_by("pk").first()
     assert item is not None
     keys = [one["key"] for one in item.payload["explanations"]]
-    from annotator.selectors.study import study_hit_type
-
     [stage] = study_hit_type(study).stages(item.payload)
     names = [field.name for field in stage.fields[:-1]]
     for name, answer, sure in (("a", "yes", "very"), ("b", "yes", "slightly"), ("c", "no", "completely")):
@@ -98,3 +98,25 @@ def test_the_queries_do_not_grow_with_the_raters(django_assert_max_num_queries) 
         found = raters_confidence(study=study)
     assert found is not None
     assert len(found.raters) == 13
+
+
+def test_a_rehearsal_is_shown_until_people_have_judged() -> None:
+    boss = make_user("boss", staff=True)
+    study = make_study(by=boss, items=3, launched=True, confidence="percent")
+    bots = rehearsal_raters(study=study, count=1, accuracy=1, spread=0, seed=1)
+    assert rehearse(study=study, raters=bots, seed=1) > 0
+    bot = f">{bots[0].user.username}<"
+    client = Client()
+    client.force_login(boss)
+    url = reverse("evaluation:live_confidence", args=[study.pk])
+    page = client.get(url).content.decode()
+    assert "There are no judgments of people yet: these raters are a rehearsal’s." in page
+    assert bot in page
+    record_judgment(
+        study.items.order_by("pk")[1],
+        make_rater("ann"),
+        {"helpful": "yes", "answer": "yes", "confidence": "50"},
+    )
+    page = client.get(url).content.decode()
+    assert "rehearsal’s" not in page
+    assert (">ann<" in page, bot in page) == (True, False)
