@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,12 +55,21 @@ class Picture:
 
 
 def draw(figure: Mapping[str, Any]) -> Picture:
-    """Draw a stored figure (see ``content.Figure``); the same data give the same bytes."""
+    """Draw a stored figure (see ``content.Figure``); the same data give the same bytes.
+
+    The last figures are remembered: a release draws its report's again, and so does a report made anew of what has not changed.
+    """
+    return _drawn(json.dumps(figure, sort_keys=True))
+
+
+@lru_cache(maxsize=64)
+def _drawn(text: str) -> Picture:
     import vl_convert
     from altair.utils.schemapi import debug_mode
 
     # Altair validates each part of a chart against its schema, which takes most of the time. Tests validate our charts
     # instead.
+    figure = json.loads(text)
     with debug_mode(False):
         svg = {
             theme: vl_convert.vegalite_to_svg(chart(figure, theme).to_dict(validate=False)) for theme in INKS

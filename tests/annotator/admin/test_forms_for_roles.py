@@ -74,10 +74,15 @@ def walk(client: Client, study: Study) -> Iterator[tuple[str, Any]]:
         rf"^/admin/annotator/study/{study.pk}/|^/studies/{study.pk}/|^/reports/|^/admin/evaluation/|^/admin/annotator/(message|item)/"
     )
     ahead, seen = [f"/admin/annotator/study/{study.pk}/live/"], set()
+    questions: set[str] = set()
     while ahead:
         path = ahead.pop()
         if path.partition("?")[0] in seen:
             continue
+        if "/question/" in path:  # two questions of an exam show what thirty do
+            questions.add(path)
+            if len(questions) > 2:
+                continue
         seen.add(path.partition("?")[0])
         reply = client.get(path)
         assert reply.status_code in (200, 302), f"{path} is linked, and answers {reply.status_code}"
@@ -116,7 +121,7 @@ def test_every_link_opens_and_every_form_can_be_sent(
     Membership.objects.create(study=study, user=member, role=role)
     client = Client()
     client.force_login(member)
-    refused, forms, pages = [], 0, []
+    refused, forms, pages, before = [], 0, [], set()
     for path, page in walk(client, study):
         pages.append(path)
         for form in page.forms:
@@ -128,6 +133,11 @@ def test_every_link_opens_and_every_form_can_be_sent(
                 refused.append(f"{path}: a form without a button")
             for values in sent:
                 forms += 1
+                # A form that many pages have, such as that of the study's state, is sent from the first of them.
+                same = action, str({name: value for name, value in values.items() if name != "csrfmiddlewaretoken"})
+                if same in before:
+                    continue
+                before.add(same)
                 with transaction.atomic():
                     status = client.post(action, values).status_code
                     transaction.set_rollback(True)
