@@ -143,8 +143,9 @@ def test_no_reply_names_anybody_without_the_scope() -> None:
     world = World()
     walked, seen = addresses(world), set()
     assert len(walked) > 40
-    for given in product((False, True), repeat=len(SCOPES)):
-        scopes = dict(zip(SCOPES, given, strict=True))
+    alone = [{scope} for scope in SCOPES]
+    for given in (set(), *alone, {*SCOPES} - {"may_see_people"}, {*SCOPES}):
+        scopes = {scope: scope in given for scope in SCOPES}
         client = world.client(**scopes)
         for address, method in product(walked, METHODS):
             before = transaction.savepoint()

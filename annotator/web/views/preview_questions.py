@@ -56,6 +56,7 @@ def _shared(request: HttpRequest, study: Study, kind: HitType, text: str, which:
         "instructions_url": reverse("annotator:preview_instructions", args=[study.pk]),
         **preview_bar(study, which),
         "back_url": reverse("admin:study_exam", args=[study.pk]),
+        "back": "Back to the exam's page",
         "hidden": {"questions": text} if text else {},
     }
 

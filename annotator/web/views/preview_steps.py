@@ -66,6 +66,7 @@ def preview_bar(study: Study, name: str) -> Context:
         "preview_steps": preview_steps(study),
         "preview_now": name,
         "back_url": reverse("admin:study_live", args=[study.pk]),
+        "back": "Back to the study",
     }
 
 

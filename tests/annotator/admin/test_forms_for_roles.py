@@ -134,7 +134,10 @@ def test_every_link_opens_and_every_form_can_be_sent(
             for values in sent:
                 forms += 1
                 # A form that many pages have, such as that of the study's state, is sent from the first of them.
-                same = action, str({name: value for name, value in values.items() if name != "csrfmiddlewaretoken"})
+                same = (
+                    action,
+                    str({name: value for name, value in values.items() if name != "csrfmiddlewaretoken"}),
+                )
                 if same in before:
                     continue
                 before.add(same)

@@ -70,6 +70,13 @@ def test_every_page_of_a_study_is_linked_from_each_and_opens(ada: Client) -> Non
         assert len(linked) == 1, here.name
         assert linked[0].xpath(".//ol//a/@href") == [one.url for one in preview_steps(study)], here.name
         assert linked[0].xpath(".//a[@aria-current]/@href") == [here.url], here.name
+        back = (
+            ("exam", "Back to the exam's page")
+            if here.name in ("practice", "exam")
+            else ("live", "Back to the study")
+        )
+        [link] = linked[0].xpath(".//p/a")
+        assert (link.get("href"), link.text) == (f"/admin/annotator/study/{study.pk}/{back[0]}/", back[1])
     overview = ada.get(f"/admin/annotator/study/{study.pk}/live/").content.decode()
     assert f"/preview/{study.pk}/page/invitation/" in overview
 

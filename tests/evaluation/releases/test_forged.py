@@ -133,7 +133,7 @@ def test_what_the_data_cannot_show_is_in_the_signature(release: io.BytesIO) -> N
 def test_every_byte_of_every_file_counts(release: io.BytesIO) -> None:
     dice, files = random.Random(23), files_of(release)
     for name, body in files.items():
-        for changed in flips(body, 8, dice):
+        for changed in flips(body, 3, dice):
             said = said_of(
                 rebuilt(release, lambda new, name=name, changed=changed: new.update({name: changed}))
             )  # type: ignore[misc]
