@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.core import mail
 from django.utils import timezone
 
 from annotator.models import Study
+from annotator.services.exclusion import exclusion_make
 from annotator.services.notices import notice_choices_set, notices_sweep
 from evaluation.models import Run
 from evaluation.selectors.news import quality_news
@@ -35,6 +38,22 @@ def test_agreement_is_news_only_if_its_whole_interval_is_low() -> None:
     assert news.kind == "quality"
     assert news.text.startswith("Agreement is low: alpha -0.")
     assert str(low.snapshot_id) in news.key
+
+
+def test_agreement_is_computed_again_only_after_a_judgment_or_an_exclusion(
+    django_assert_num_queries: Any,
+) -> None:
+    low = judged(agree=False)
+    [news] = quality_news([low])
+    with django_assert_num_queries(3):  # the latest judgment, the latest change, and runs
+        assert list(quality_news([low])) == [news]
+    third = make_rater("third")
+    for number, item in enumerate(low.items.order_by("pk")):
+        make_judgment(item, third, "no" if number % 2 else "yes")
+    [later] = quality_news([low])
+    assert later.text != news.text
+    exclusion_make(study=low, by=None, reason="always the other way", rater=third)
+    assert list(quality_news([low])) == [news]
 
 
 def test_good_agreement_and_too_little_to_say_are_no_news() -> None:
