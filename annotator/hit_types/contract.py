@@ -46,7 +46,8 @@ class HitType(DeclaredType):
     """
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
+    #: Raised where the meaning of answers changes; the digest of its file, if the type is declared in one.
+    version: ClassVar[int | str] = 1
     title: ClassVar[str]
     #: The name that annotators see for one piece of work; never "HIT".
     task_title: ClassVar[str]
