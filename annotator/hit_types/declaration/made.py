@@ -15,7 +15,7 @@ from annotator.hit_types.declaration.asking_more import question_of
 from annotator.hit_types.declaration.items import parts_of
 from annotator.hit_types.declaration.prompting import FORM, MATERIAL, QUESTIONS, material_text
 from annotator.hit_types.declaration.shown import Layout, Presented
-from annotator.hit_types.declaration.slots import ReplyForm, reply_form
+from annotator.hit_types.declaration.slots import ReplyForm, form_of_reply
 from annotator.hit_types.formats import FORMATS_KEY
 from annotator.hit_types.reading import Row, is_blank
 from annotator.hit_types.replies import Labels
@@ -157,33 +157,35 @@ class DeclaredHitType(HitType):
         owners = [one for name, one in self.questions.items() if asked.name.startswith(f"{name}_")]
         return max(owners, key=lambda one: len(one.name), default=None)
 
-    def _form(self, payload: JSON, stage: int, presentation: JSON | None) -> ReplyForm:
+    def reply_form(self, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> ReplyForm:
+        """The form of a model's reply to a stage of an item."""
         shown = self.stages(payload, presentation)[stage]
-        return reply_form(shown.fields, {one.name: one.label for one in shown.blocks}, self._spell)
+        return form_of_reply(shown.fields, {one.name: one.label for one in shown.blocks}, self._spell)
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """A model's reply as a raw response of that stage; see ``slots``. Raises ``Unparsable``."""
-        form = self._form(payload, stage, presentation)
+        form = self.reply_form(payload, stage, presentation)
         return form.read(text, keys=self.reply_keys, language=self.language)
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
     ) -> str:
         """The end of a reply that means this response."""
-        return self._form(payload, stage, presentation).write(response)
+        return self.reply_form(payload, stage, presentation).write(response)
 
     def prompt_values(
         self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
     ) -> dict[str, str]:
         """Each column by its name, and all that a rater sees and is asked: ``material``, ``questions`` and ``form``."""
         stages = self.stages(payload, presentation)
-        form = self._form(payload, stage, presentation)
+        form = self.reply_form(payload, stage, presentation)
         earlier = [f"{asked} {said}" for asked, said in answers_in_words(stages[:stage], before)]
         values = {name: value for name, value in payload.items() if isinstance(value, str)}
         for block in stages[stage].blocks:
             values[block.name] = block.text or "\n".join(block.items)
         shown = "\n".join([material_text(stages[stage].blocks), *earlier])
-        return values | {MATERIAL: shown, QUESTIONS: form.asks, FORM: form.form}
+        asked = "\n".join(filter(None, (stages[stage].lead, form.asks)))
+        return values | {MATERIAL: shown, QUESTIONS: asked, FORM: form.form}
 
     def file_text(self) -> str:
         """The file's content as JSON: what its version is the digest of."""

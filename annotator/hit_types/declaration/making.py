@@ -73,6 +73,7 @@ def _defaults(spec: Mapping[str, Any]) -> Defaults:
         minutes_per_item=float(spec.get("minutes", 1)),
         min_seconds=float(spec.get("min_seconds", 5)),
         pay_per_item=str(spec.get("pay", "0")),
+        follow_ups=spec.get("follow_ups", 0),
         one_condition_per_instance=spec.get("one_condition_per_instance", False),
     )
 

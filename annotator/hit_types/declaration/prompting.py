@@ -11,6 +11,7 @@ from annotator.hit_types.shapes import Block
 #: Names that a prompt can use besides those of columns.
 MATERIAL, QUESTIONS, FORM = "material", "questions", "form"
 _HEADING = re.compile(r"^#", re.MULTILINE)
+_PLACE = re.compile(r"^[ \t]*\[example [0-9]+\][ \t]*$", re.MULTILINE)
 _TITLE = re.compile(r"^#+[ \t]+(.*)$", re.MULTILINE)
 #: Sections of instructions that need no place in a prompt.
 _EXAMPLES = re.compile(r"^## Worked examples[ \t]*$\n?", re.MULTILINE)
@@ -35,7 +36,7 @@ def instructions_text(instructions: str) -> str:
     'Your task:\\nRead.'
     """
     parts = [part.markdown for part in instruction_parts(instructions) if isinstance(part, Text)]
-    text = _TITLE.sub(r"\1:", _EXAMPLES.sub("", "\n\n".join(parts)))
+    text = _TITLE.sub(r"\1:", _PLACE.sub("", _EXAMPLES.sub("", "\n\n".join(parts))))
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 

@@ -36,6 +36,8 @@ class Slot:
     means: Mapping[str, JSON]
     #: The field of several options of which it is one; empty if the slot is a question.
     part_of: str = ""
+    #: What the labels stand for, where they don't say it.
+    notes: tuple[str, ...] = ()
 
     def label_for(self, response: JSON) -> str:
         """The label that gives this part of a response: that which says most of what agrees with it."""
@@ -43,6 +45,12 @@ class Slot:
             label for label, said in self.means.items() if all(response.get(k) == v for k, v in said.items())
         ]
         return max(fitting, key=lambda label: len(self.means[label]))
+
+    def said_in(self, held: JSON) -> JSON | None:
+        """What a JSON object says that has a key for each field; None if it says nothing that fits."""
+        named = {name: ("yes" if v else "no") if isinstance(v, bool) else str(v) for name, v in held.items()}
+        fitting = [said for said in self.means.values() if said and said.items() <= named.items()]
+        return fitting[0] if len(fitting) == 1 and len(self.means) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,8 @@ class ReplyForm:
             return self._checked(text, found, language)
         if len(self.slots) == 1 and not self.slots[0].part_of:
             slot = self.slots[0]
+            if (said := slot.said_in(held)) is not None:
+                return self._checked(text, found, language) | said
             names = [name for said in slot.means.values() for name in said]
             label = read_answer(
                 text, slot.labels, keys=tuple(dict.fromkeys((*reversed(names), *keys))), language=language
@@ -113,9 +123,10 @@ class ReplyForm:
         """The questions of a stage as a prompt lists them."""
         lines = []
         if len(self.slots) == 1 and not self.slots[0].part_of:
-            lines.append(self.slots[0].about)
+            lines += [self.slots[0].about, *self.slots[0].notes]
         else:
-            lines += [f"{n}. {one.about} ({_or(one.labels)})" for n, one in enumerate(self.slots, 1)]
+            for number, one in enumerate(self.slots, 1):
+                lines += [f"{number}. {one.about} ({_or(one.labels)})", *(f"   {note}" for note in one.notes)]
         return "\n".join([*lines, *(_written(asked) for asked in self.written)])
 
     @property
@@ -168,7 +179,7 @@ def _hint(asked: Field) -> str:
     return "your words, in one line" + (", or NONE" if may_lack else "")
 
 
-def reply_form(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spell) -> ReplyForm:
+def form_of_reply(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spell) -> ReplyForm:
     """The form of replies to these fields. ``blocks`` has the label of each block that a field may belong to."""
     written = tuple(asked for asked in fields if asked.kind == "text")
     slots: list[Slot] = []
@@ -176,7 +187,8 @@ def reply_form(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spell)
     for asked in fields:
         if asked.kind == "text" or asked.name in joined:
             continue
-        about = f"{blocks[asked.target]}: {asked.label}" if asked.target in blocks else asked.label
+        about = f"{blocks[asked.target]}: {asked.label}" if asked.target in blocks else str(asked.label)
+        about = f"{about} {asked.help}".strip()
         if asked.kind == "multi":
             slots += [
                 Slot(
@@ -195,14 +207,31 @@ def reply_form(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spell)
                 {one.value: ({asked.name: one.value}, spell(asked, one)) for one in asked.options},
                 [],
             )
-        about = " ".join([about, *(f"If so: {one.label}" for one in inside)])
+        about = " ".join(
+            [about, *(f"{_condition(one, fields)}: {one.label} {one.help}".strip() for one in inside)]
+        )
+        notes = [_note(field, one, spell) for field in (asked, *inside) for one in field.options]
         joined |= {one.name for one in inside}
         labels = {label: spellings for label, (_, spellings) in leaves.items()}
         means = {label: said for label, (said, _) in leaves.items()}
         if asked.when:
             labels[UNASKED], means[UNASKED] = (UNASKED, "not asked"), {}
-        slots.append(Slot(about, labels, means))
+        slots.append(Slot(about, labels, means, notes=tuple(filter(None, notes))))
     return ReplyForm(tuple(slots), written)
+
+
+def _condition(asked: Field, fields: Sequence[Field]) -> str:
+    """When a question is asked that one answer of another opens: "If Helpful"."""
+    other, (value,) = asked.when[0]
+    options = {one.value: one.label for field in fields if field.name == other for one in field.options}
+    return f"If {options[value]}"
+
+
+def _note(asked: Field, option: Option, spell: Spell) -> str:
+    """What a label stands for; empty if it says so itself."""
+    name = spell(asked, option)[0]
+    said = " ".join(filter(None, (option.label if option.label.lower() != name else "", option.detail)))
+    return f"{name.upper()}: {said}" if said else ""
 
 
 Leaves = dict[str, tuple[JSON, tuple[str, ...]]]
@@ -212,6 +241,7 @@ def _leaves(asked: Field, fields: Sequence[Field], spell: Spell) -> tuple[Leaves
     """Label -> (what it means, spellings) for a question with those that complete its answers, and these questions."""
     found: Leaves = {}
     inside: list[Field] = []
+    closing: list[tuple[str, JSON, tuple[str, ...]]] = []
     for option in asked.options:
         opened = [one for one in fields if one.when == ((asked.name, (option.value,)),)]
         said: JSON = {asked.name: option.value}
@@ -220,6 +250,12 @@ def _leaves(asked: Field, fields: Sequence[Field], spell: Spell) -> tuple[Leaves
             inside += [opened[0], *further]
             found |= {label: (said | more, spellings) for label, (more, spellings) in deeper.items()}
         else:
-            name = option.value if option.value not in found else f"{asked.name}={option.value}"
-            found[name] = (said, spell(asked, option))
-    return found, inside
+            closing.append((option.value, said, spell(asked, option)))
+    # The labels of deeper answers come first: words for yes and no in other languages are added to labels of these names.
+    ends = {
+        f"{asked.name}={value}" if value in found else value: (said, spelled)
+        for value, said, spelled in closing
+    }
+    order = {option.value: number for number, option in enumerate(asked.options)}
+    whole = {**found, **ends}
+    return dict(sorted(whole.items(), key=lambda one: order[one[1][0][asked.name]])), inside
