@@ -28,7 +28,7 @@ def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
         raise ValueError("responses: at least one is needed")
     decided: JSON = {}
     for asked in fields:
-        if asked.kind == "text" or not all(decided.get(other) in values for other, values in asked.when):
+        if asked.kind == "text" or not asked.applies(decided):
             continue
         voters = [
             response

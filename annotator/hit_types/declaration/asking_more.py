@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import ceil, floor
 from typing import Any
 
 from annotator.hit_types.declaration.asking import (
@@ -28,14 +29,15 @@ class SeveralQuestion(DeclaredQuestion):
         return tuple(found)
 
     def fields(self, seen: Presented) -> tuple[Field, ...]:
-        chosen = self._field(seen, self.name, about=self._about(seen), kind="multi")
+        chosen = self._field(seen, self.name, about=self._about(seen), kind="multi", alone=self._alone)
         if not self.spec.get(OTHER):
             return (chosen,)
         label = f"{self.spec[OTHER]}: what?"
-        return (
-            chosen,
-            Field(self._other, label, "text", required=False, when=self.when, max_length=500),
-        )
+        return (chosen, Field(self._other, label, "text", when=((self.name, (OTHER,)),), max_length=500))
+
+    @property
+    def _alone(self) -> str:
+        return NONE if self.spec.get(NONE) else ""
 
     @property
     def _other(self) -> str:
@@ -47,12 +49,6 @@ class SeveralQuestion(DeclaredQuestion):
             return {}
         if NONE in chosen and len(chosen) > 1 and self.spec.get(NONE):
             return {self.name: f"choose {self.spec[NONE]!r} alone, or the others without it"}
-        if not self.spec.get(OTHER):
-            return {}
-        if OTHER not in chosen:
-            response.pop(self._other, None)
-        elif not response.get(self._other, "other than gold"):
-            return {self._other: "write an answer"}
         return {}
 
     def answer(self, raw: Any, payload: JSON) -> JSON:
@@ -93,8 +89,14 @@ class NumberQuestion(DeclaredQuestion):
         return ()
 
     def _field(self, seen: Presented, name: str, **more: Any) -> Field:
-        found = super()._field(seen, name, **more, kind="text", max_length=40)
+        found = super()._field(seen, name, **more, kind="text", max_length=40, bounds=self._bounds)
         return Field(**{**vars(found), "help": " ".join(filter(None, (found.help, f"{self.expected}.")))})
+
+    @property
+    def _bounds(self) -> tuple[int, int]:
+        """The whole numbers from which made-up raters draw."""
+        least = ceil(self.spec.get("least", min(0, self.spec.get("most", 0))))
+        return least, max(least, floor(self.spec.get("most", least + 10)))
 
     @property
     def expected(self) -> str:
@@ -150,9 +152,12 @@ class RankingQuestion(DeclaredQuestion):
 
     def fields(self, seen: Presented) -> tuple[Field, ...]:
         labels = {value: option_of(value, one).label for value, one in self.spec["options"].items()}
+        distinct = "" if self.spec.get("ties") else self.name
         found = []
         for value in self.ranked:
-            one = self._field(seen, self.field_name(value), about=self._about(seen), scale=True)
+            one = self._field(
+                seen, self.field_name(value), about=self._about(seen), scale=True, distinct=distinct
+            )
             found.append(Field(**{**vars(one), "label": f"{self.ask} {labels[value]}"}))
         return tuple(found)
 
