@@ -28,6 +28,7 @@ from annotator.hit_types.shapes import (
     Option,
     Rating,
     Stage,
+    Variable,
     answers_in_words,
 )
 
@@ -39,8 +40,8 @@ class DeclaredHitType(HitType):
     declaration: ClassVar[Mapping[str, Any]]
     #: Columns whose text isn't plain: name -> format.
     written: ClassVar[Mapping[str, str]]
-    #: (variable, question, what a label's variable is of several) in the order of the variables.
-    measured: ClassVar[tuple[tuple[str, str, str], ...]]
+    #: (variable, its question, which part of the question's values it has) in the order of the variables.
+    measured: ClassVar[tuple[tuple[Variable, str, str], ...]]
 
     @cached_property
     def folder(self) -> Path:
@@ -133,11 +134,11 @@ class DeclaredHitType(HitType):
         """The rows of the ratings table for a complete, parsed response."""
         values = {name: one.values(payload, response) for name, one in self.questions.items()}
         found = []
-        for variable, (name, question, part) in zip(self.variables, self.measured, strict=True):
+        for variable, question, part in self.measured:
             held = {unit: label for (of, unit), label in values[question].items() if of == part}
             if not held and variable.unasked and not self.questions[question].each:
                 held = {"": variable.unasked}
-            found += [Rating(name, label, unit) for unit, label in held.items()]
+            found += [Rating(variable.name, label, unit) for unit, label in held.items()]
         return found
 
     # -- models ----------------------------------------------------------------------------------

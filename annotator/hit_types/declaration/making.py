@@ -41,7 +41,7 @@ def hit_type_made(spec: Mapping[str, Any]) -> DeclaredHitType:
         "columns": columns_of(spec),
         "written": formats_of(spec),
         "variables": tuple(variable for variable, _, _ in variables),
-        "measured": tuple((variable.name, question, part) for variable, question, part in variables),
+        "measured": tuple(variables),
         "headline": spec.get("headline") or (variables[0][0].name if variables else ""),
         "most_stages": len(spec["stages"]),
         "ratings_need_item": any(one.each for one in questions),
