@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
 
 from annotator.hit_types.declaration.problems import Faults, shown_value
 
@@ -44,19 +45,31 @@ def schema() -> Mapping[str, Any]:
 
 
 @cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(_without_references(dict(schema()), schema()["$defs"]))
+def _validator() -> Any:
+    faster = extend(Draft202012Validator, {"byKind": _by_kind})
+    return faster(_faster(dict(schema()), schema()["$defs"]))
 
 
-def _without_references(part: Any, defs: Mapping[str, Any]) -> Any:
-    """A schema with each ``$ref`` replaced by what it refers to, which the validator checks faster; none refers to itself."""
+def _by_kind(validator: Any, kinds: Mapping[str, Any], instance: Any, _: Any) -> Iterator[ValidationError]:
+    kind = instance.get("kind") if isinstance(instance, dict) else None
+    if isinstance(kind, str) and kind in kinds:
+        yield from validator.descend(instance, kinds[kind])
+
+
+def _faster(part: Any, defs: Mapping[str, Any]) -> Any:
+    """The same schema in a form that is checked several times faster: without ``$ref``, and with one look at an object's
+    ``kind`` in place of an ``if`` for each kind. None of its parts refers to itself."""
     if isinstance(part, list):
-        return [_without_references(one, defs) for one in part]
+        return [_faster(one, defs) for one in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
-        return _without_references(defs[part["$ref"].removeprefix("#/$defs/")], defs)
-    return {name: _without_references(one, defs) for name, one in part.items() if name != "$defs"}
+        return _faster(defs[part["$ref"].removeprefix("#/$defs/")], defs)
+    found = {name: _faster(one, defs) for name, one in part.items() if name not in ("$defs", "allOf")}
+    if "allOf" in part:
+        kinds = {one["if"]["properties"]["kind"]["const"]: one["then"] for one in part["allOf"]}
+        found["byKind"] = {kind: _faster(then, defs) for kind, then in kinds.items()}
+    return found
 
 
 def shape_check(value: Any, faults: Faults) -> None:

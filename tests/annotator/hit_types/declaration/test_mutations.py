@@ -6,10 +6,13 @@ import json
 from random import Random
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from annotator.hit_types.declaration.document import document_read
 from annotator.hit_types.declaration.made import DeclaredHitType
-from annotator.hit_types.declaration.problems import DeclarationRefused
+from annotator.hit_types.declaration.problems import DeclarationRefused, Faults
 from annotator.hit_types.declaration.reading import hit_type_read
+from annotator.hit_types.declaration.shape import schema, shape_check
 from tests.annotator.hit_types.declaration.files import KINDS_FILE
 
 #: What may stand anywhere in a broken file.
@@ -96,3 +99,14 @@ def test_a_thousand_mutated_files_are_read_or_refused_with_a_place() -> None:
             assert problem.line >= 1, str(problem)
             assert problem.message.strip()
             assert len(str(problem)) < 3_000
+
+
+def test_the_published_schema_refuses_what_the_check_refuses() -> None:
+    """The check uses the schema in a faster form."""
+    published, rng = Draft202012Validator(dict(schema())), Random(3)
+    values = [json.loads(source) for source in (mutated(rng) for _ in range(80)) if source.startswith("{")]
+    assert len(values) > 40
+    for value in values:
+        faults = Faults({})
+        shape_check(value, faults)
+        assert (not faults.problems) == published.is_valid(value), value

@@ -97,7 +97,7 @@ def test_exam_practice_and_instructions_are_the_same() -> None:
 @pytest.mark.django_db
 def test_the_report_is_the_same() -> None:
     study: Study = make_study()
-    lines = "\n".join(json.dumps(row) for row in ROWS[:24])
+    lines = "\n".join(json.dumps(row) for row in ROWS[:12])
     material_import(study=study, file=io.BytesIO(lines.encode()), name="demo.jsonl")
     for place, item in enumerate(study.items.order_by("key")):
         for number, name in enumerate(("ann", "bob", "cid")):
@@ -112,6 +112,8 @@ def test_the_report_is_the_same() -> None:
     ours = json.loads(text.replace(f"version {twin().version}", f"version {OWN.version}"))
     theirs = json.loads(json.dumps(expected))
     assert set(ours) == set(theirs)
+    for one in (ours, theirs):  # the digest of the inputs includes the type's name
+        one["facts"] = [fact for fact in one["facts"] if fact[0] != "Inputs"]
     for part in set(theirs) - {"sections"}:
         assert ours[part] == theirs[part], part
     for mine, yours in zip(ours["sections"], theirs["sections"], strict=True):
