@@ -80,15 +80,17 @@ def _text_of(source: str | bytes) -> str:
         raise DeclarationRefused([Problem((), message, 1)])
     if isinstance(source, bytes):
         try:
-            source = source.decode("utf-8-sig")
+            text = source.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = source[: error.start].count(b"\n") + 1
             raise DeclarationRefused([Problem((), "isn't UTF-8 text; save it as UTF-8", line)]) from None
-    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if broken := _BROKEN.search(source):
-        line = source[: broken.start()].count("\n") + 1
+    else:
+        text = source
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if broken := _BROKEN.search(text):
+        line = text[: broken.start()].count("\n") + 1
         raise DeclarationRefused([Problem((), "contains a control character; remove it", line)])
-    return source
+    return text
 
 
 class _Reader:
@@ -108,7 +110,8 @@ class _Reader:
         value = self._value(next(self.events), ())
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
-                self._refuse((), event.start_mark.line + 1, "has a second document after ---; expected one")
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                self._refuse((), line, "has a second document after ---; expected one")
         return Document(value, self.lines)
 
     def _value(self, event: Any, path: Path) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotator.hit_types.columns import ITEM_COLUMNS, SYSTEM_COLUMNS
-from annotator.hit_types.declaration.asking import EQUAL, ScaleQuestion
-from annotator.hit_types.declaration.asking_more import NONE, OTHER, question_of
+from annotator.hit_types.declaration.asking_more import question_of
 from annotator.hit_types.declaration.items import ATTRIBUTES, LISTS, MATERIAL
+from annotator.hit_types.declaration.kind_checks import kind_problems, labels_of
 from annotator.hit_types.declaration.problems import Faults, Path, shown_value
 from annotator.hit_types.declaration.prompting import FORM, QUESTIONS
 from annotator.hit_types.declaration.prompting import MATERIAL as SHOWN
@@ -72,7 +72,8 @@ class References:
         if not taken and self.stages and self._is_sound(("stages",)):
             self.faults.add(("stages",), "ask nothing; expected at least one question")
         self._variables()
-        self._keys("practice"), self._keys("exam")
+        self._keys("practice")
+        self._keys("exam")
         self._defaults()
 
     def _columns(self) -> None:
@@ -237,7 +238,7 @@ class References:
                     (*path, "for_each"), f"is {shown_value(one['for_each'])}, which isn't shown at this stage"
                 )
         self._when(stage, name, one, path)
-        for problem, message in _of_kind(one):
+        for problem, message in kind_problems(one):
             self.faults.add((*path, *problem), message)
         if one["kind"] == "choice":
             if ("options" in one) == ("options_of" in one):
@@ -269,7 +270,7 @@ class References:
                     "can't be a condition; expected a question with one answer: choice, yes_no, scale, preference",
                 )
                 continue
-            labels = _labels(asked)
+            labels = labels_of(asked)
             for value in values if isinstance(values, list) else [values]:
                 if labels and str(value) not in labels:
                     self.faults.add(
@@ -322,7 +323,7 @@ class References:
                     f"is {shown_value(one['level'])}; several answers are measured one by one, nominal",
                 )
             return [variable.name for variable in question_of(name, question).variables()]
-        labels = [str(label) for label in one.get("labels", _labels(question))]
+        labels = [str(label) for label in one.get("labels", labels_of(question))]
         if one["level"] == "ordinal" and not labels:
             self.faults.add((*path, "labels"), "is missing; an ordinal variable lists its labels in order")
         if one["level"] in ("interval", "ratio") and kind not in ("number", "scale"):
@@ -330,7 +331,7 @@ class References:
                 (*path, "level"),
                 f"is {shown_value(one['level'])}; expected nominal or ordinal for kind {kind}",
             )
-        for missing in [label for label in _labels(question) if labels and label not in labels]:
+        for missing in [label for label in labels_of(question) if labels and label not in labels]:
             self.faults.add((*path, "labels"), f"lack {shown_value(missing)}, an answer of {name}")
         for label in (
             *map(str, one.get("abstain", ())),
@@ -378,43 +379,3 @@ _ROLES = (
     - set(MATERIAL.values())
     - {"instance_key", "parts", "units", "system", "model", "method", "follow_up_gold"}
 ) | set(MATERIAL)
-
-
-def _labels(question: Mapping[str, Any]) -> list[str]:
-    """The labels of a well-formed question; none if items have their own, or if it is written."""
-    if question["kind"] == "scale" and question["from"] >= question["to"]:
-        return []
-    return list(question_of("q", question).labels)
-
-
-def _of_kind(one: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """What is wrong within one question, given its kind."""
-    if one["kind"] == "scale":
-        if not 1 <= one["to"] - one["from"] <= 10:
-            yield ("to",), f"is {one['to']}; expected 1 to 10 more than from, {one['from']}"
-        steps = [str(step) for step in ScaleQuestion("q", one).steps]
-        for number in one["anchors"]:
-            if number not in steps:
-                yield ("anchors", number), f"isn't on the scale; expected one of: {', '.join(steps)}"
-        for number in (steps[:1] + steps[-1:]) if steps else []:
-            if number not in one["anchors"]:
-                yield ("anchors", number), "is missing; say what the lowest and the highest number mean"
-    if one["kind"] == "number" and one.get("least", 0) > one.get("most", one.get("least", 0)):
-        yield ("least",), f"is {one['least']}, more than most, {one['most']}"
-    if one["kind"] == "preference":
-        for number, column in enumerate(one["between"]):
-            if column == EQUAL or one["between"].index(column) < number:
-                yield (
-                    ("between", number),
-                    f"is {shown_value(column)}; name each column once, and none {EQUAL}",
-                )
-    if one["kind"] == "several":
-        for value in (NONE, OTHER):
-            if value in one["options"]:
-                yield ("options", value), f"is given as an option; write `{value}: its label` beside options"
-    if one["kind"] == "ranking" and len(one["options"]) > 9:
-        yield ("options",), f"has {len(one['options'])} entries; expected at most 9"
-    if one["kind"] in ("ranking", "several"):
-        for value in one["options"]:
-            if not value.replace("_", "").isalnum():
-                yield ("options", value), "is a value with other characters than letters, digits and _"
