@@ -6,10 +6,12 @@ import io
 import json
 
 import pytest
+from django.test import Client
 
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Judgment, User
+from annotator.services.api_tokens import api_token_make
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create, study_launch
 from tests.bot import Bot
@@ -39,3 +41,15 @@ def test_people_judge_pairs_without_names_and_a_report_is_made(researcher: User)
     assert all(judgment.response["why"] for judgment in found)
     sections = {section["id"] for section in computed(study).content["sections"]}
     assert any(name.startswith("agreement") for name in sections)
+
+
+@pytest.mark.django_db
+def test_the_api_lists_types_from_files_with_their_version(researcher: User) -> None:
+    kind = hit_type_get("summary_quality")
+    client = Client(headers={"Authorization": f"Token {api_token_make(user=researcher)}"})
+    found = {one["name"]: one for one in client.get("/api/v1/hit-types/").json()}
+    assert found[kind.name]["version"] == kind.version
+    assert found["simulation"]["version"] == "1"
+    assert [one["name"] for one in found[kind.name]["variables"]] == [
+        "coherence", "consistency", "fluency", "relevance",
+    ]  # fmt: skip

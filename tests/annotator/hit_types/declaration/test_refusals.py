@@ -122,6 +122,11 @@ def test_the_versions_follow_the_content() -> None:
     assert hit_type_read(TEXT.replace("ask: Why?", "ask: Why not?")).version != version
 
 
+def test_signs_of_templates_are_text_in_a_prompt_that_is_written_from_the_file() -> None:
+    kind = hit_type_read(TEXT.replace("task: Answer everything", 'task: "Win $5 or ${name}"'))
+    assert "Win $5 or ${name}" in kind.prompt(kind.exam[0].payload)[0].content
+
+
 def test_files_fit_the_published_schema() -> None:
     from jsonschema import Draft202012Validator
 
