@@ -154,7 +154,7 @@ def case_of(kind: DeclaredHitType, case: Mapping[str, Any]) -> tuple[JSON, JSON]
 def question_made(kind: DeclaredHitType, spec: Mapping[str, Any]) -> Question:
     """A practice or exam question; raises ``CaseError``."""
     payload, gold = case_of(kind, spec)
-    return Question(spec["key"], payload, gold, spec["reason"], spec.get("pool", ""))
+    return Question(spec["key"], payload, gold, spec["reason"].strip(), spec.get("pool", ""))
 
 
 def instructions_made(kind: DeclaredHitType, cases: list[tuple[JSON, JSON]]) -> str:
