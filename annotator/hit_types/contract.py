@@ -57,6 +57,8 @@ class HitType(DeclaredType):
     people: ClassVar[str] = ""
     defaults: ClassVar[Defaults] = Defaults()
     demo: ClassVar[Demo] = Demo()
+    #: Rows of an import file to try the type with, if it has no material in the demo.
+    samples: ClassVar[tuple[JSON, ...]] = ()
     #: The variable on which the study's headline agreement is computed.
     headline: ClassVar[str]
     #: What a study of this type measures: report sections and recipes ask for these names, never for a type's.

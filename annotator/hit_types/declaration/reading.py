@@ -52,7 +52,7 @@ def _contents(kind: DeclaredHitType, faults: Faults) -> None:
     """Give the type its texts and questions, and add what is wrong with them."""
     spec = kind.declaration
     examples = _cases(kind, "examples", faults)
-    _cases(kind, "material", faults)
+    material = _cases(kind, "material", faults)
     for which in ("practice", "exam"):
         setattr(type(kind), which, _questions(kind, which, faults))
     if faults.problems:
@@ -65,6 +65,20 @@ def _contents(kind: DeclaredHitType, faults: Faults) -> None:
         return
     type(kind).prompt_text = spec.get("prompt") or prompt_made(kind, examples)  # type: ignore[assignment]
     _prompt(kind, faults)
+    type(kind).samples = _samples(kind, material)
+
+
+def _samples(kind: DeclaredHitType, material: list[tuple[JSON, JSON]]) -> tuple[JSON, ...]:
+    """The rows of the file's material with their correct answers; without any, the first of its other items."""
+    rows = [
+        dict(case["item"]) | ({"gold": gold} if gold else {})
+        for case, (_, gold) in zip(kind.declaration.get("material", ()), material, strict=True)
+    ]
+    others = (
+        case["item"] for which in ("practice", "examples", "exam") for case in kind.declaration.get(which, ())
+    )
+    shown = {column.name: column.example for column in kind.columns if column.required}
+    return tuple(rows or [dict(next(others, shown))])
 
 
 def _cases(kind: DeclaredHitType, which: str, faults: Faults) -> list[tuple[JSON, JSON]]:

@@ -11,8 +11,9 @@ from annotator.hit_types.base import JSON, FieldErrors, Unparsable
 from annotator.hit_types.declaration.document import document_read
 from annotator.hit_types.declaration.making import case_of
 from annotator.hit_types.questions import payload_fault
+from annotator.hit_types.registry import hit_type_get
 from annotator.services.rehearsal.answers import rehearsal_answer
-from tests.annotator.hit_types.declaration.files import KINDS_FILE, every_kind
+from tests.annotator.hit_types.declaration.files import GALLERY_FILES, KINDS_FILE, every_kind
 
 CASE = document_read(KINDS_FILE.read_bytes()).value["examples"][0]
 ROW = CASE["item"]
@@ -165,3 +166,12 @@ def test_raters_that_are_made_up_keep_to_the_rules_of_each_kind() -> None:
             raw = rehearsal_answer(stage, gold=GOLD, item_key=str(seed), accuracy=0.4, rng=Random(seed))
             response |= kind.parse_response(PAYLOAD, raw, number)
         assert kind.to_ratings(PAYLOAD, response)
+
+
+def test_a_type_has_rows_to_try_it_with() -> None:
+    for kind in (every_kind(), *(hit_type_get(file.stem) for file in GALLERY_FILES)):
+        assert kind.samples
+        for row in kind.samples:
+            draft = kind.parse_item(row)
+            assert draft.gold is not None or "gold" not in row
+    assert hit_type_get("pairwise_preference").samples[0]["gold"]["better"] == "response_a"
