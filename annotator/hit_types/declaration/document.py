@@ -37,14 +37,14 @@ def _one_character(found: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Document:
+class DeclaredFile:
     """A file's value, and the line of each place in it (from 1)."""
 
     value: Any
     lines: dict[Path, int]
 
 
-def document_read(source: str | bytes) -> Document:
+def document_read(source: str | bytes) -> DeclaredFile:
     """Read a file; raises ``DeclarationRefused``.
 
     >>> document_read("name: clarity\\nasked: yes\\n").value
@@ -59,7 +59,7 @@ def document_read(source: str | bytes) -> Document:
         # Outside of texts, JSON allows tabs between its parts; YAML doesn't. Nor does it read pairs of escapes as one character.
         text = _PAIR_OF_ESCAPES.sub(_one_character, text.replace("\t", " "))
     try:
-        return _Reader(text).document()
+        return _EventReader(text).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -93,7 +93,7 @@ def _text_of(source: str | bytes) -> str:
     return text
 
 
-class _Reader:
+class _EventReader:
     """Builds values from YAML's events, of which there is one for each scalar, and two for each list or object."""
 
     def __init__(self, text: str):
@@ -101,7 +101,7 @@ class _Reader:
         self.lines: dict[Path, int] = {}
         self.count = 0
 
-    def document(self) -> Document:
+    def document(self) -> DeclaredFile:
         for event in self.events:
             if isinstance(event, yaml.StreamEndEvent):
                 self._refuse((), 1, "is empty; expected an object with the keys of a HIT type")
@@ -112,7 +112,7 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 line = event.start_mark.line + 1 if event.start_mark else 1
                 self._refuse((), line, "has a second document after ---; expected one")
-        return Document(value, self.lines)
+        return DeclaredFile(value, self.lines)
 
     def _value(self, event: Any, path: Path) -> Any:
         line = event.start_mark.line + 1
