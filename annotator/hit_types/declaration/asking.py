@@ -39,9 +39,9 @@ class DeclaredQuestion:
     def fields(self, seen: Presented) -> tuple[Field, ...]:
         """The form's fields for what one rater sees."""
         if not self.each:
-            return (self._field(seen, self.name, about=self._about(seen)),)
+            return (self.one_field(seen, self.name, about=self._about(seen)),)
         return tuple(
-            self._field(seen, self.field_name(key), target=block, about=(*self._about(seen), block))
+            self.one_field(seen, self.field_name(key), target=block, about=(*self._about(seen), block))
             for key, block in seen.units(self.each)
         )
 
@@ -53,9 +53,10 @@ class DeclaredQuestion:
         named = [column for column in self.spec.get("about", ()) if column != self.each]
         return tuple(block for column in named for block in seen.block_names(column))
 
-    def _field(
+    def one_field(
         self, seen: Presented, name: str, *, target: str = "", about: tuple[str, ...] = (), **more: Any
     ) -> Field:
+        """One field of the form; ``more`` are attributes that the kind of question adds."""
         return Field(
             name,
             self.ask,
@@ -179,8 +180,8 @@ class ScaleQuestion(DeclaredQuestion):
     def options(self, seen: Presented) -> tuple[Option, ...]:
         return tuple(Option(str(number), str(number)) for number in self.steps)
 
-    def _field(self, seen: Presented, name: str, **more: Any) -> Field:
-        found = super()._field(seen, name, **more)
+    def one_field(self, seen: Presented, name: str, **more: Any) -> Field:
+        found = super().one_field(seen, name, **more)
         help_text = " ".join(filter(None, (found.help, self.anchors)))
         digits = "".join(str(number) for number in self.steps if 0 <= number <= 9)
         keys = digits if len(digits) == len(self.steps) else ""

@@ -29,7 +29,7 @@ class SeveralQuestion(DeclaredQuestion):
         return tuple(found)
 
     def fields(self, seen: Presented) -> tuple[Field, ...]:
-        chosen = self._field(seen, self.name, about=self._about(seen), kind="multi", alone=self._alone)
+        chosen = self.one_field(seen, self.name, about=self._about(seen), kind="multi", alone=self._alone)
         if not self.spec.get(OTHER):
             return (chosen,)
         label = f"{self.spec[OTHER]}: what?"
@@ -88,8 +88,8 @@ class NumberQuestion(DeclaredQuestion):
     def options(self, seen: Presented) -> tuple[Option, ...]:
         return ()
 
-    def _field(self, seen: Presented, name: str, **more: Any) -> Field:
-        found = super()._field(seen, name, **more, kind="text", max_length=40, bounds=self._bounds)
+    def one_field(self, seen: Presented, name: str, **more: Any) -> Field:
+        found = super().one_field(seen, name, **more, kind="text", max_length=40, bounds=self._bounds)
         return Field(**{**vars(found), "help": " ".join(filter(None, (found.help, f"{self.expected}.")))})
 
     @property
@@ -155,7 +155,7 @@ class RankingQuestion(DeclaredQuestion):
         distinct = "" if self.spec.get("ties") else self.name
         found = []
         for value in self.ranked:
-            one = self._field(
+            one = self.one_field(
                 seen, self.field_name(value), about=self._about(seen), scale=True, distinct=distinct
             )
             found.append(Field(**{**vars(one), "label": f"{self.ask} {labels[value]}"}))
@@ -202,8 +202,8 @@ class TextQuestion(DeclaredQuestion):
     def options(self, seen: Presented) -> tuple[Option, ...]:
         return ()
 
-    def _field(self, seen: Presented, name: str, **more: Any) -> Field:
-        return super()._field(seen, name, **more, kind="text", max_length=self.spec.get("longest", 2_000))
+    def one_field(self, seen: Presented, name: str, **more: Any) -> Field:
+        return super().one_field(seen, name, **more, kind="text", max_length=self.spec.get("longest", 2_000))
 
     def variables(self) -> tuple[Variable, ...]:
         return ()
