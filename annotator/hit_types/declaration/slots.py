@@ -36,6 +36,8 @@ class Slot:
     means: Mapping[str, JSON]
     #: The field of several options of which it is one; empty if the slot is a question.
     part_of: str = ""
+    #: The option of that field which no slot has: it's chosen where all slots say no.
+    alone: str = ""
     #: What the labels stand for, where they don't say it.
     notes: tuple[str, ...] = ()
 
@@ -92,6 +94,9 @@ class ReplyForm:
             said = slot.means[labels[str(number)]]
             for name, value in said.items():
                 found[name] = [*found.get(name, []), *value] if slot.part_of else value
+        for slot in self.slots:
+            if slot.alone and not found[slot.part_of]:
+                found[slot.part_of] = [slot.alone]
         return self._checked(text, found, language)
 
     def _checked(self, text: str, found: JSON, language: str) -> JSON:
@@ -176,7 +181,8 @@ def _written(asked: Field) -> str:
 
 def _hint(asked: Field) -> str:
     may_lack = asked.when or not asked.required
-    return "your words, in one line" + (", or NONE" if may_lack else "")
+    what = f"a number such as {asked.bounds[0]}" if asked.bounds else "your words, in one line"
+    return what + (" or NONE" if may_lack else "")
 
 
 def form_of_reply(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spell) -> ReplyForm:
@@ -196,8 +202,10 @@ def form_of_reply(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spe
                     _YES_NO,
                     {"yes": {asked.name: [one.value]}, "no": {asked.name: []}},
                     asked.name,
+                    alone=asked.alone,
                 )
                 for one in asked.options
+                if one.value != asked.alone
             ]
             continue
         leaves, inside = _leaves(asked, fields, spell)

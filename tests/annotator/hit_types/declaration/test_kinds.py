@@ -141,6 +141,8 @@ def test_replies_of_both_stages_are_read_as_they_are_written() -> None:
     for stage in (0, 1):
         reply = "Let me see.\n" + kind.write_reply(PAYLOAD, GOLD, stage)
         assert kind.parse_response(PAYLOAD, kind.parse_reply(reply, PAYLOAD, stage), stage) == answered(stage)
+    none = GOLD | {"tags": ["none"]}
+    assert kind.parse_reply(kind.write_reply(PAYLOAD, none, 0), PAYLOAD, 0)["tags"] == ["none"]
     with pytest.raises(Unparsable, match="no line MINUTES"):
         kind.parse_reply("ANSWER: 2", PAYLOAD, 1)
     with pytest.raises(Unparsable, match="no answer for 3"):
