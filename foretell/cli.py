@@ -13,6 +13,10 @@ from importlib.metadata import version
 
 #: Command -> (module of the Django command, what it does). They need no settings, no server and no database.
 FILE_COMMANDS = {
+    "hit_type": (
+        "annotator.management.commands.hit_type",
+        "check a file that declares a HIT type, or show its stages and its prompt",
+    ),
     "agreement": (
         "evaluation.management.commands.agreement",
         "agreement of the ratings in a file: CSV, Excel, Parquet or JSON lines",

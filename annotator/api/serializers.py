@@ -101,7 +101,9 @@ class VariableSerializer(serializers.Serializer[Any]):
 
 class HitTypeSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
-    version = serializers.IntegerField()
+    version = serializers.CharField(
+        help_text="A number, or the first 12 digits of the digest of the file in which the type is declared."
+    )
     title = serializers.CharField()
     source = serializers.CharField()  # type: ignore[assignment]
     external = serializers.BooleanField(help_text="Labels are collected elsewhere and imported.")

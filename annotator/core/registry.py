@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -33,28 +33,39 @@ class Registry(Generic[Member]):
     ``package`` holds a module for each member: ``email.py``, or a folder with a ``module`` of that name, such as
     ``simulation/hit_type.py``. Modules whose name begins with an underscore are no members. The member is the
     module's only concrete class derived from ``contract``, made without arguments; its ``name`` is the module's.
-    ``group`` names the entry points at which installed packages offer further classes.
+    ``group`` names the entry points at which installed packages offer further classes. ``more`` finds members that are no
+    modules: a function for each name that makes the member.
 
     >>> from annotator.hit_types.registry import HIT_TYPES
     >>> "simulation" in HIT_TYPES.names()
     True
     """
 
-    def __init__(self, contract: type[Member], *, noun: str, package: str, group: str, module: str = ""):
+    def __init__(
+        self,
+        contract: type[Member],
+        *,
+        noun: str,
+        package: str,
+        group: str,
+        module: str = "",
+        more: Callable[[], Mapping[str, Callable[[], Member]]] = dict,
+    ):
         self.contract = contract
         self.noun = noun
         self.package = package
         self.group = group
         self.module = module
+        self.more = more
         self._made: dict[str, Member] = {}
 
     @cached_property
-    def _places(self) -> dict[str, str | EntryPoint]:
-        """Where each member is defined: a module's name, or an entry point."""
+    def _places(self) -> dict[str, str | EntryPoint | Callable[[], Member]]:
+        """Where each member is defined: a module's name, an entry point, or a function that makes it."""
         # The package's path, not one folder: a member may also be outside the product's own tree.
         root = importlib.import_module(self.package)
         files = [path for folder in root.__path__ for path in Path(folder).iterdir()]
-        places: dict[str, str | EntryPoint] = {}
+        places: dict[str, str | EntryPoint | Callable[[], Member]] = {}
         for name, module in sorted(filter(None, map(self._module_of, files))):
             if name in places:
                 raise ImportError(f"{self.package}: there are two members named {name!r}")
@@ -63,6 +74,10 @@ class Registry(Generic[Member]):
             if point.name in places:
                 raise ImportError(f"{point.value}: there is already a {self.noun} named {point.name!r}")
             places[point.name] = point
+        for name, make in self.more().items():
+            if name in places:
+                raise ImportError(f"there are two {self.noun}s named {name!r}")
+            places[name] = make
         return places
 
     def _module_of(self, path: Path) -> tuple[str, str] | None:
@@ -84,6 +99,11 @@ class Registry(Generic[Member]):
         if name not in self._places:
             raise UnknownMember(f"no {self.noun} {name!r}; expected one of: {', '.join(self.names())}")
         place = self._places[name]
+        if not isinstance(place, str | EntryPoint):
+            member = place()
+            if (own := getattr(member, "name", name)) != name:
+                raise ImportError(f"the {self.noun} {own!r} must be named {name!r}, as its file is")
+            return self._made.setdefault(name, member)
         kind = self._class_in(importlib.import_module(place)) if isinstance(place, str) else place.load()
         own = getattr(kind, "name", name)
         if own != name:

@@ -223,7 +223,7 @@ def _class_of(kind: type[HitType]) -> type[AsksConfidence]:
 
 
 def _applies(asked: Field, response: JSON) -> bool:
-    return all(response.get(other) in values for other, values in asked.when)
+    return asked.applies(response)
 
 
 class AsksConfidence(HitType):

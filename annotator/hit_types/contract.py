@@ -46,7 +46,8 @@ class HitType(DeclaredType):
     """
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
+    #: Raised where the meaning of answers changes; the digest of its file, if the type is declared in one.
+    version: ClassVar[int | str] = 1
     title: ClassVar[str]
     #: The name that annotators see for one piece of work; never "HIT".
     task_title: ClassVar[str]
@@ -56,6 +57,8 @@ class HitType(DeclaredType):
     people: ClassVar[str] = ""
     defaults: ClassVar[Defaults] = Defaults()
     demo: ClassVar[Demo] = Demo()
+    #: Rows of an import file to try the type with, if it has no material in the demo.
+    samples: ClassVar[tuple[JSON, ...]] = ()
     #: The variable on which the study's headline agreement is computed.
     headline: ClassVar[str]
     #: What a study of this type measures: report sections and recipes ask for these names, never for a type's.

@@ -27,7 +27,7 @@ def parse_fields(fields: Sequence[Field], raw: Mapping[str, Any]) -> JSON:
     response: JSON = {}
     errors: dict[str, str] = {}
     for asked in fields:
-        if not all(response.get(other) in values for other, values in asked.when):
+        if not asked.applies(response):
             continue
         value = raw.get(asked.name)
         if asked.kind == "multi":

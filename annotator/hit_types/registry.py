@@ -1,9 +1,11 @@
-"""The HIT types: every folder of this package that contains a ``hit_type.py``, and those of installed packages."""
+"""The HIT types: every folder of this package that contains a ``hit_type.py``, every file of ``gallery``, and those of installed
+packages."""
 
 from __future__ import annotations
 
 from annotator.core.registry import Registry
 from annotator.hit_types.base import HitType
+from annotator.hit_types.declaration.gallery import gallery_types
 
 HIT_TYPES: Registry[HitType] = Registry(
     HitType,
@@ -11,6 +13,7 @@ HIT_TYPES: Registry[HitType] = Registry(
     package="annotator.hit_types",
     module="hit_type",
     group="foretell.hit_types",
+    more=gallery_types,
 )
 
 

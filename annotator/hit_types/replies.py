@@ -211,14 +211,25 @@ def read_answers(text: str, names: Sequence[str], labels: Labels, *, language: s
     >>> read_answers("ANSWER: 1=YES; 2=NO", ["1", "2"], YES_NO_LABELS)
     {'1': 'yes', '2': 'no'}
     """
-    text, labels = tidy(text), in_language(labels, language)
+    return read_each(text, dict.fromkeys(names, labels), language=language)
+
+
+def read_each(text: str, labels: Mapping[str, Labels], *, language: str = "") -> dict[str, str]:
+    """``read_answers`` where each name has labels of its own.
+
+    >>> read_each("ANSWER: 1=YES; 2=4", {"1": YES_NO_LABELS, "2": {"4": ("4",), "5": ("5",)}})
+    {'1': 'yes', '2': '4'}
+    """
+    text, names = tidy(text), list(labels)
+    own = {name: in_language(spelled, language) for name, spelled in labels.items()}
     marks = list(_markers(language)[0].finditer(text))
     answers: dict[str, str] = {}
     for where in [text[mark.start(1) :] for mark in marks[-1:]] or [text]:
-        answers = _numbered(json_pairs(where, names) or _pairs(where, names), labels)
+        answers = _numbered(json_pairs(where, names) or _pairs(where, names), own)
     missing = [name for name in names if name not in answers]
     if missing:
-        failure = _why_none(text, [s for spellings in labels.values() for s in spellings], language)
+        spelled = [text for one in own.values() for spellings in one.values() for text in spellings]
+        failure = _why_none(text, spelled, language)
         if failure.kind == "no_answer":
             failure = Unparsable(f"no answer for {', '.join(missing)}")
         raise failure
@@ -312,10 +323,10 @@ def _pairs(text: str, names: Sequence[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _numbered(pairs: list[tuple[str, str]], labels: Labels) -> dict[str, str]:
+def _numbered(pairs: list[tuple[str, str]], labels: Mapping[str, Labels]) -> dict[str, str]:
     answers: dict[str, str] = {}
     for name, value in pairs:
-        label = label_of(value, labels)
+        label = label_of(value, labels[name])
         if label is None:
             continue
         if answers.setdefault(name, label) != label:

@@ -84,7 +84,9 @@ class Field:
     lines in view while the field is answered, however long the material is. ``options_of`` names the payload's list of
     options if each item has its own: a ``DeclaredStage`` offers them, lettered, or yes and no if the list is empty.
     ``keys`` has a key for each option, where they aren't numbered from 1. The options of a ``scale`` are short steps, which
-    the screen shows side by side.
+    the screen shows side by side. ``alone`` is an option of several that goes with no other, ``bounds`` the least and the
+    most number of a text that is one, and fields with the same ``distinct`` name have different answers: the type checks
+    these, and raters that are made up keep to them.
     """
 
     name: str
@@ -100,6 +102,22 @@ class Field:
     options_of: str = ""
     keys: str = ""
     scale: bool = False
+    alone: str = ""
+    bounds: tuple[int, int] | None = None
+    distinct: str = ""
+
+    def applies(self, response: Mapping[str, Any]) -> bool:
+        """Whether it is asked, given the other answers; of several answers, one of the values is enough.
+
+        >>> Field("which", "Which?", when=(("tags", ("other",)),)).applies({"tags": ["odd", "other"]})
+        True
+        """
+        return all(
+            any(one in values for one in held)
+            if isinstance(held := response.get(other), list)
+            else held in values
+            for other, values in self.when
+        )
 
 
 @dataclass(frozen=True)

@@ -76,10 +76,11 @@ def demo_accounts(*, known: Mapping[str, str]) -> dict[str, str]:
 
 
 def demo_lines(hit_type: str, count: int | None = None, *, variant: str = "") -> list[str]:
-    """The first lines of a HIT type's demo material, or of one of its variants; empty if there is none."""
+    """The first lines of a HIT type's demo material, or of one of its variants; else its sample rows, empty if there are none."""
     path = FOLDER / f"{hit_type}.jsonl"
     if not path.is_file():
-        return []
+        rows = hit_type_get(hit_type).samples[:count]
+        return [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     field = hit_type_get(hit_type).variant_field
     with path.open(encoding="utf-8") as file:
         fitting = (line for line in file if not variant or json.loads(line).get(field) == variant)

@@ -308,5 +308,4 @@ def _opens(name: str, value: str, fields: Sequence[Field]) -> list[str]:
 
 
 def _is_missing(field: Field, response: Mapping[str, Any]) -> bool:
-    reached = all(response.get(other) in values for other, values in field.when)
-    return field.required and reached and not response.get(field.name)
+    return field.required and field.applies(response) and not response.get(field.name)

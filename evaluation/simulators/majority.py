@@ -16,8 +16,9 @@ class Tied(ValueError):
 def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
     """The response that most samples gave, decided field by field in the order asked; raises ``Tied``.
 
-    A field that depends on another's value is decided among the samples that gave that value. A text comes from the
-    first sample that agrees with every decided field.
+    A field that depends on another's value is decided among the samples that gave that value. Fields that need different
+    values (places of a ranking) are tied if the majority gives two of them the same. A text comes from the first sample that
+    agrees with every decided field.
 
     >>> from annotator.hit_types.base import Option
     >>> sure = Field("answer", "?", options=(Option("yes", "Yes"), Option("no", "No")))
@@ -28,7 +29,7 @@ def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
         raise ValueError("responses: at least one is needed")
     decided: JSON = {}
     for asked in fields:
-        if asked.kind == "text" or not all(decided.get(other) in values for other, values in asked.when):
+        if asked.kind == "text" or not asked.applies(decided):
             continue
         voters = [
             response
@@ -43,9 +44,17 @@ def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
         if list(votes.values()).count(most) > 1:
             raise Tied(f"{asked.name}: {most} samples each")
         decided[asked.name] = next(r[asked.name] for r in voters if canonical_json(r[asked.name]) == value)
+    _check_distinct(fields, decided)
     agreeing = [r for r in responses if all(r.get(name) == value for name, value in decided.items())]
     source = (agreeing or responses)[0]
     for asked in fields:
         if asked.kind == "text" and asked.name in source:
             decided[asked.name] = source[asked.name]
     return decided
+
+
+def _check_distinct(fields: Sequence[Field], decided: JSON) -> None:
+    for group in dict.fromkeys(asked.distinct for asked in fields if asked.distinct):
+        values = [decided[one.name] for one in fields if one.distinct == group and one.name in decided]
+        if len(set(values)) < len(values):
+            raise Tied(f"{group}: the majority gives a place twice")

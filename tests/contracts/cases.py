@@ -16,6 +16,8 @@ from annotator.hit_types.base import (
     Question,
     Stage,
 )
+from annotator.hit_types.declaration.examples import examples_made
+from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.registry import hit_types
 
 every_type = pytest.mark.parametrize(
@@ -29,6 +31,9 @@ every_asked_type = pytest.mark.parametrize(
 
 
 def examples(kind: HitType, name: str) -> Any:
+    """The cases of a type: from its folder, or made from its file."""
+    if isinstance(kind, DeclaredHitType):
+        return examples_made(kind)[name]
     return json.loads((kind.folder / "examples" / f"{name}.json").read_text(encoding="utf-8"))
 
 
@@ -49,6 +54,15 @@ def presentations(kind: HitType, payload: JSON) -> Iterator[JSON | None]:
     yield None
     for seed in range(5):
         yield kind.present(payload, Random(seed))
+
+
+def first_answers(stage: Stage) -> JSON:
+    """The first option of each question of a stage, and a word where one writes."""
+    return {
+        asked.name: [asked.options[0].value] if asked.kind == "multi" else asked.options[0].value
+        for asked in stage.fields
+        if asked.options
+    } | {asked.name: "text" for asked in stage.fields if asked.kind == "text"}
 
 
 def seen(stage: Stage) -> str:

@@ -32,7 +32,7 @@ def rehearsal_answer(
     response: JSON = {}
     truths: JSON = {}
     for asked in stage.fields:
-        if all(response.get(other) in values for other, values in asked.when):
+        if asked.applies(response):
             if asked.scale and is_confidence(asked.name):
                 right = all(truths[name] == value for name, value in response.items() if name in truths)
                 response[asked.name] = _confidence(asked, accuracy, rng, right=right)
@@ -40,23 +40,37 @@ def rehearsal_answer(
             truth = (gold or {}).get(asked.name) or _truth(asked, item_key)
             truths[asked.name] = truth
             response[asked.name] = _answer(asked, truth, accuracy, rng)
+    _make_distinct(stage, response)
     return response
+
+
+def _make_distinct(stage: Stage, response: JSON) -> None:
+    """Give fields that need different answers (places of a ranking) different ones, in the order of those drawn."""
+    for group in dict.fromkeys(asked.distinct for asked in stage.fields if asked.distinct):
+        asked = [one for one in stage.fields if one.distinct == group and one.name in response]
+        order = {option.value: place for one in asked for place, option in enumerate(one.options)}
+        drawn = sorted(asked, key=lambda one: order[response[one.name]])
+        for one, option in zip(drawn, drawn[0].options if drawn else (), strict=False):
+            response[one.name] = option.value
 
 
 def _truth(asked: Field, item_key: str) -> Any:
     rng = Random(hashlib.sha256(f"{item_key}\x1f{asked.name}".encode()).digest())
     if asked.kind == "text":
-        return ""
+        return str(rng.randint(*asked.bounds)) if asked.bounds else ""
     chosen = rng.choice(asked.options).value
     return [chosen] if asked.kind == "multi" else chosen
 
 
 def _answer(asked: Field, truth: Any, accuracy: float, rng: Random) -> Any:
+    if asked.bounds:
+        return truth if rng.random() < accuracy else str(rng.randint(*asked.bounds))
     if asked.kind == "text":
         return truth or ("Nothing is missing." if asked.required else "")
     values = [option.value for option in asked.options]
     if asked.kind == "multi":
         kept = [v for v in values if (v in truth) == (rng.random() < accuracy)]
+        kept = [v for v in kept if v != asked.alone] or kept
         return kept or [rng.choice(values)]
     others = [value for value in values if value != truth]
     return truth if rng.random() < accuracy or not others else rng.choice(others)

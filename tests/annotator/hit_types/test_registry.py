@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 import annotator.hit_types
+from annotator.hit_types.declaration.gallery import GALLERY
 from annotator.hit_types.registry import HIT_TYPES, hit_type_get, hit_types
 
 MODULE = """
@@ -136,3 +137,21 @@ def test_two_types_with_the_same_name_are_refused(drop: Callable[..., Path]) -> 
 def test_the_error_about_an_unknown_type_lists_the_known_ones() -> None:
     with pytest.raises(KeyError, match=r"no HIT type 'riddles'; expected one of: .*simulation"):
         hit_type_get("riddles")
+
+
+def test_a_file_of_the_gallery_is_a_type_and_a_faulty_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = GALLERY / "pairwise_preference.yaml"
+    assert hit_type_get(file.stem).title in file.read_text(encoding="utf-8")
+    monkeypatch.setattr("annotator.hit_types.declaration.gallery.GALLERY", tmp_path)
+    (tmp_path / "pairs.yaml").write_text("foretell_hit_type: 1\n", encoding="utf-8")
+    HIT_TYPES.forget()
+    try:
+        with pytest.raises(ImportError, match=r"pairs\.yaml: line 1: name is missing"):
+            hit_type_get("pairs")
+        (tmp_path / "pairs.yaml").write_bytes(file.read_bytes())
+        with pytest.raises(ImportError, match="must be named 'pairs', as its file is"):
+            hit_type_get("pairs")
+    finally:
+        HIT_TYPES.forget()

@@ -18,6 +18,7 @@ from evaluation.runs.demonstrations import form_object
 from evaluation.runs.step import ClaimedCall
 from evaluation.runs.structured import Form, form_schema, form_text, stage_schema, with_form
 from evaluation.simulators.prepare import Simulate
+from tests.contracts.cases import examples
 
 FORMS: dict[Form, JSON] = {
     "reasons_answer": {"explanation": "Owls float.", "answer": "yes"},
@@ -62,7 +63,7 @@ def test_every_hit_types_examples_as_objects(name: str) -> None:
     kind, step = hit_types()[name], Simulate()
     run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type=name, language="en", confidence_scale="")))
     checked = 0
-    for case in json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8")):
+    for case in examples(kind, "valid"):
         payload = kind.parse_item(case["row"]).payload
         for given in case["responses"]:
             presentation = given.get("presentation") or kind.present(payload, Random(1))
@@ -85,7 +86,7 @@ def test_an_object_with_an_unknown_value_is_refused() -> None:
     run = cast(
         Run, SimpleNamespace(study=SimpleNamespace(hit_type="simulation", language="en", confidence_scale=""))
     )
-    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    row = examples(kind, "valid")[0]["row"]
     call = asked(kind, kind.parse_item(row).payload, 0, {})
     names = [field.name for field in kind.stages(call.thing)[0].fields]
     with pytest.raises((FieldErrors, Unparsable)):
@@ -98,7 +99,7 @@ def test_an_object_with_an_unknown_value_is_refused() -> None:
 
 def test_conditional_fields_can_be_null() -> None:
     kind = hit_types()["simulation"]
-    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    row = examples(kind, "valid")[0]["row"]
     stage = kind.stages(kind.parse_item(row).payload)[0]
     schema = stage_schema(stage)
     assert schema["required"] == ["thoughts", *(field.name for field in stage.fields)]
@@ -170,7 +171,7 @@ def test_the_demonstrations_of_a_simulator_are_shown_in_the_schemas_form(name: s
             endpoint=SimpleNamespace(images=False),
         ),
     )
-    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    row = examples(kind, "valid")[0]["row"]
     call = asked(kind, kind.parse_item(row).payload, 0, {})
     schema = step.schema(run, call)
     chat = with_form(step.messages(run, call), schema, lambda text: step.demonstration(run, call, text))
@@ -194,7 +195,7 @@ def test_demonstrations_of_another_number_of_things_are_shown_in_the_schemas_for
         ),
     )
     counted = 0
-    for case in json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8")):
+    for case in examples(kind, "valid"):
         payload = kind.parse_item(case["row"]).payload
         for number, stage in enumerate(kind.stages(payload, {})):
             call = asked(kind, payload, number, {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from annotator.models import Item, Judgment, Study
 from evaluation.runs.create import RunPlan
 from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.start import simulation_create
+from tests.contracts.cases import examples
 from tests.evaluation.run_factories import make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_study
@@ -30,7 +30,7 @@ def study_of(name: str) -> Study:
     """A study of the type's own examples."""
     kind = hit_types()[name]
     study = make_study(hit_type=name)
-    cases = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))
+    cases = examples(kind, "valid")
     rows = {str(number): kind.parse_item(case["row"]) for number, case in enumerate(cases)}
     Item.objects.bulk_create(Item(study=study, key=key, payload=row.payload) for key, row in rows.items())
     return study

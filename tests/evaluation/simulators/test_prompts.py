@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import Any
 
@@ -21,6 +20,7 @@ from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_start
 from evaluation.simulators.prompt_check import prompt_problems
 from evaluation.simulators.start import simulation_create
+from tests.contracts.cases import examples
 from tests.evaluation.run_factories import make_endpoint, make_material, material_run_create
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
@@ -31,7 +31,7 @@ ASKED = [name for name, kind in hit_types().items() if not kind.external]
 @pytest.mark.parametrize("name", ASKED)
 def test_every_shipped_prompt_shows_the_item_and_nothing_too_early(name: str) -> None:
     kind = hit_types()[name]
-    for case in json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8")):
+    for case in examples(kind, "valid"):
         payload = kind.parse_item(case["row"]).payload
         presentation = kind.present(payload, Random(1))
         assert (
@@ -43,7 +43,7 @@ def test_every_shipped_prompt_shows_the_item_and_nothing_too_early(name: str) ->
 @pytest.mark.parametrize("name", ASKED)
 def test_a_prompt_without_the_item_is_refused_in_every_type(name: str) -> None:
     kind = hit_types()[name]
-    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    row = examples(kind, "valid")[0]["row"]
     payload = kind.parse_item(row).payload
     presentation = kind.present(payload, Random(1))
     text = "## user\nAnswer with one line.\nANSWER: YES"
@@ -64,7 +64,7 @@ def test_a_prompt_that_shows_the_explanation_too_early_is_refused() -> None:
             own = super().prompt_values(payload, stage, before, presentation)
             return own | {name: value for name, value in payload.items() if isinstance(value, str)}
 
-    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    row = examples(kind, "valid")[0]["row"]
     payload = kind.parse_item(row).payload
     with pytest.raises(KeyError):
         check(kind, payload, kind.prompt_text.replace("$question", "$question $rationale"))
@@ -78,7 +78,7 @@ def check(kind: HitType, payload: Any, text: str) -> list[str]:
 
 def test_a_text_of_the_item_that_people_never_see_is_refused() -> None:
     kind = hit_types()["simulation"]
-    row = json.loads((kind.folder / "examples" / "valid.json").read_text(encoding="utf-8"))[0]["row"]
+    row = examples(kind, "valid")[0]["row"]
     payload = kind.parse_item(row).payload | {"secret": "The robot really answered no."}
     assert check(kind, payload, kind.prompt_text) == []
     assert check(kind, payload, kind.prompt_text + "\n$secret") == [

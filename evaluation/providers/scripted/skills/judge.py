@@ -10,6 +10,12 @@ from evaluation.providers.scripted.world import chance, choice, negated, overlap
 
 _FORM = re.compile(r"^[ \t]*ANSWER:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _PAIR = re.compile(r"(\d+)=([A-Z]+)")
+#: A form with an answer to each number; several of them are listed where the questions have different answers.
+_NUMBERED = re.compile(r"1=.+;")
+#: What the form asks to be written on lines of its own, and an example if it is a number.
+_WRITTEN = re.compile(
+    r"^(?!ANSWER:)([A-Z][A-Z0-9_]*): (?:your words, in one line|a number such as (\S+))", re.MULTILINE
+)
 _POINT = re.compile(r"^(?:Explanation )?(\d+)[.:] (.+)$", re.MULTILINE)
 _OPTION = re.compile(r"^([A-H])[.:] (.+)$", re.MULTILINE)
 _INPUTS_AND_OUTPUTS = ("article", "summary", "question", "advice")
@@ -21,14 +27,20 @@ def judge(ask: Ask) -> str | None:
     forms = list(dict.fromkeys(_FORM.findall(ask.system) or _FORM.findall(ask.text)))
     if not forms:
         return None
-    if _PAIR.search(forms[0]):
+    if len(forms) > 1 and all(_NUMBERED.match(form) for form in forms):
+        answer = pick(tuple(forms), "form", ask.text, ask.options.seed, ask.sample)
+    elif _PAIR.search(forms[0]):
         answer = _several(ask, forms[0])
     elif possible := _POSSIBLE.findall(ask.text):
         answer = _possible(ask, re.split(r", | or ", possible[-1]))
     else:
         answer = _choose(ask, forms)
     missing = "MISSING: nothing\n" if re.search(r"^MISSING:", ask.system, re.MULTILINE) else ""
-    return f"I compared the explanation with the question.\n{missing}ANSWER: {answer}"
+    written = "".join(
+        f"{name}: {example or 'I compared what is shown.'}\n"
+        for name, example in _WRITTEN.findall(ask.system)
+    )
+    return f"I compared the explanation with the question.\n{missing}{written}ANSWER: {answer}"
 
 
 def _several(ask: Ask, form: str) -> str:

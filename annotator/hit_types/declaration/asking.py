@@ -1,0 +1,233 @@
+"""The kinds of question that a file can ask with options: which form fields they are, and what is measured by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from annotator.hit_types.answers import YES_NO_WORDS, Answers
+from annotator.hit_types.declaration.shown import Presented, option_of
+from annotator.hit_types.reading import stable_key
+from annotator.hit_types.shapes import JSON, Field, Level, Option, Variable
+
+Spellings = tuple[str, ...]
+#: A measured value: (what is added to the variable's name, unit within the item) -> label.
+Values = dict[tuple[str, str], str]
+#: Spellings longer than this aren't offered to models as an answer.
+LONGEST_SPELLING = 40
+
+
+class DeclaredQuestion:
+    """One question of a file: ``spec`` is what the file says about it. It is one field, or one for each of several things."""
+
+    #: The level of the variable that is made from it.
+    level: ClassVar[Level] = "nominal"
+
+    def __init__(self, name: str, spec: Mapping[str, Any]):
+        self.name = name
+        self.spec = spec
+        self.ask: str = spec["ask"]
+        #: The column of units of which each is asked about; empty if the item is.
+        self.each: str = spec.get("for_each", "")
+
+    # -- the form --------------------------------------------------------------------------------
+
+    def options(self, seen: Presented) -> tuple[Option, ...]:
+        """The options that an item's rater chooses from; empty if something is written."""
+        raise NotImplementedError
+
+    def fields(self, seen: Presented) -> tuple[Field, ...]:
+        """The form's fields for what one rater sees."""
+        if not self.each:
+            return (self.one_field(seen, self.name, about=self._about(seen)),)
+        return tuple(
+            self.one_field(seen, self.field_name(key), target=block, about=(*self._about(seen), block))
+            for key, block in seen.units(self.each)
+        )
+
+    def field_name(self, unit: str) -> str:
+        """The name of the field about one unit."""
+        return f"{self.name}_{unit}" if unit else self.name
+
+    def _about(self, seen: Presented) -> tuple[str, ...]:
+        named = [column for column in self.spec.get("about", ()) if column != self.each]
+        return tuple(block for column in named for block in seen.block_names(column))
+
+    def one_field(
+        self, seen: Presented, name: str, *, target: str = "", about: tuple[str, ...] = (), **more: Any
+    ) -> Field:
+        """One field of the form; ``more`` are attributes that the kind of question adds."""
+        return Field(
+            name,
+            self.ask,
+            options=self.options(seen),
+            required=self.spec.get("required", True),
+            help=self.spec.get("help", ""),
+            when=self.when,
+            target=target,
+            about=about,
+            **more,
+        )
+
+    @property
+    def when(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The conditions under which it is asked; all must hold."""
+        found = self.spec.get("when", {})
+        return tuple(
+            (name, tuple(map(str, values if isinstance(values, list) else [values])))
+            for name, values in found.items()
+        )
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def check(self, response: JSON) -> dict[str, str]:
+        """What is wrong with answers that each have a right form; they are put into the form that is stored."""
+        return {}
+
+    def answer(self, raw: Any, payload: JSON) -> JSON:
+        """An answer as a file writes it, by field; raises ``ValueError`` with what was expected."""
+        if not self.each:
+            return {self.name: _label(raw)}
+        keys = [one["key"] for one in payload[self.each]]
+        if not isinstance(raw, list) or len(raw) != len(keys):
+            raise ValueError(f"expected a list of {len(keys)} answers, one for each entry of {self.each}")
+        return {self.field_name(key): _label(one) for key, one in zip(keys, raw, strict=True)}
+
+    def spellings(self, option: Option) -> Spellings:
+        """How models may write an option; the first is the one that prompts ask for."""
+        words = option.value.replace("_", " ").lower()
+        label = option.label.lower().strip(" .")
+        return tuple(dict.fromkeys([words, *([label] if len(label) <= LONGEST_SPELLING else [])]))
+
+    # -- what is measured ------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of its variable, the same for all items; empty if each item has its own."""
+        return ()
+
+    @property
+    def scores(self) -> Mapping[str, float]:
+        """A number for each label, for means; empty if there is none."""
+        return {}
+
+    def variables(self) -> tuple[Variable, ...]:
+        """What is measured by it, if the file doesn't say."""
+        return (Variable(self.name, self.ask, self.level, self.labels, scores=self.scores),)
+
+    def values(self, payload: JSON, response: JSON) -> Values:
+        """The measured values of a response; what wasn't answered is left out."""
+        units = [one["key"] for one in payload[self.each]] if self.each else [""]
+        found = {("", unit): response.get(self.field_name(unit)) for unit in units}
+        return {where: str(value) for where, value in found.items() if value not in (None, "")}
+
+
+def _label(raw: Any) -> str:
+    if isinstance(raw, bool):
+        return "yes" if raw else "no"
+    if not isinstance(raw, str | int | float):
+        raise ValueError("expected one of the question's options")
+    return str(raw)
+
+
+class ChoiceQuestion(DeclaredQuestion):
+    """One of several options: those of the file, or those of each item."""
+
+    def options(self, seen: Presented) -> tuple[Option, ...]:
+        if column := self.spec.get("options_of"):
+            return Answers.of(seen.payload[column]).choices
+        return tuple(option_of(value, one) for value, one in self.spec["options"].items())
+
+    def spellings(self, option: Option) -> Spellings:
+        one = self.spec.get("options", {}).get(option.value)
+        if isinstance(one, dict) and one.get("spellings"):
+            return tuple(text.lower() for text in one["spellings"])
+        if self.spec.get("options_of") and len(option.value) == 1:
+            text = option.label.removeprefix(f"{option.value}. ").lower().strip(" .\"'")
+            return (
+                option.value.lower(),
+                f"option {option.value.lower()}",
+                *([text] if len(text) > 1 else []),
+            )
+        return super().spellings(option)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(self.spec.get("options", ()))
+
+
+class YesNoQuestion(DeclaredQuestion):
+    """Yes or no."""
+
+    def options(self, seen: Presented) -> tuple[Option, ...]:
+        return tuple(Option(value, words) for value, words in YES_NO_WORDS.items())
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(YES_NO_WORDS)
+
+
+class ScaleQuestion(DeclaredQuestion):
+    """A step of a scale; the anchors, which say what numbers mean, are in the second line of the question."""
+
+    level = "ordinal"
+
+    @property
+    def steps(self) -> Sequence[int]:
+        """The numbers in order."""
+        return range(self.spec["from"], self.spec["to"] + 1)
+
+    def options(self, seen: Presented) -> tuple[Option, ...]:
+        return tuple(Option(str(number), str(number)) for number in self.steps)
+
+    def one_field(self, seen: Presented, name: str, **more: Any) -> Field:
+        found = super().one_field(seen, name, **more)
+        help_text = " ".join(filter(None, (found.help, self.anchors)))
+        digits = "".join(str(number) for number in self.steps if 0 <= number <= 9)
+        keys = digits if len(digits) == len(self.steps) else ""
+        return Field(**{**vars(found), "help": help_text, "keys": keys, "scale": True})
+
+    @property
+    def anchors(self) -> str:
+        """What the numbers mean, in one line.
+
+        >>> spec = {"ask": "?", "from": 1, "to": 2, "anchors": {"1": "poor", "2": "good"}}
+        >>> ScaleQuestion("q", spec).anchors
+        '1: poor; 2: good.'
+        """
+        named = sorted(self.spec["anchors"].items(), key=lambda one: int(one[0]))
+        return "; ".join(f"{number}: {text.rstrip('.')}" for number, text in named) + "."
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(map(str, self.steps))
+
+    @property
+    def scores(self) -> Mapping[str, float]:
+        return {str(number): float(number) for number in self.steps}
+
+
+EQUAL = "equal"
+
+
+class PreferenceQuestion(DeclaredQuestion):
+    """The better one of several columns, or that they are equally good."""
+
+    def options(self, seen: Presented) -> tuple[Option, ...]:
+        shown = sorted(self.spec["between"], key=seen.place)
+        found = [Option(column, seen.label(column)) for column in shown]
+        return (*found, Option(EQUAL, self.spec["equal"])) if self.spec.get("equal") else tuple(found)
+
+    def spellings(self, option: Option) -> Spellings:
+        if option.value == EQUAL:
+            return tuple(dict.fromkeys([EQUAL, "equally good", "tie", option.label.lower().strip(" .")]))
+        return (option.label.lower(),)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (*self.spec["between"], *([EQUAL] if self.spec.get("equal") else ()))
+
+
+def unit_key(*parts: str) -> str:
+    """The key of one entry of a list, by its content: it doesn't depend on the order in a file or on a page."""
+    return stable_key(*parts)[:8]

@@ -1,0 +1,193 @@
+"""The HIT type that is made from a file, through the same contract as those that are written in Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+from annotator.hit_types.contract import HitType
+from annotator.hit_types.declaration.asking import DeclaredQuestion
+from annotator.hit_types.declaration.asking_more import question_of
+from annotator.hit_types.declaration.items import parts_of
+from annotator.hit_types.declaration.prompting import FORM, MATERIAL, QUESTIONS, material_text
+from annotator.hit_types.declaration.shown import Layout, Presented
+from annotator.hit_types.declaration.slots import ReplyForm, form_of_reply
+from annotator.hit_types.formats import FORMATS_KEY
+from annotator.hit_types.reading import Row, is_blank
+from annotator.hit_types.replies import Labels
+from annotator.hit_types.shapes import (
+    JSON,
+    Field,
+    FieldErrors,
+    ItemDraft,
+    Material,
+    Option,
+    Rating,
+    Stage,
+    Variable,
+    answers_in_words,
+)
+
+
+class DeclaredHitType(HitType):
+    """Base of the types that are made from files; ``making.hit_type_made`` makes a subclass of each."""
+
+    #: The file's value.
+    declaration: ClassVar[Mapping[str, Any]]
+    #: Columns whose text isn't plain: name -> format.
+    written: ClassVar[Mapping[str, str]]
+    #: (variable, its question, which part of the question's values it has) in the order of the variables.
+    measured: ClassVar[tuple[tuple[Variable, str, str], ...]]
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the file's translations would be; a type from a file needs no other files."""
+        return Path(__file__).parents[1] / "gallery" / self.name
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.declaration)
+
+    @cached_property
+    def _questions_by_stage(self) -> tuple[tuple[str, Mapping[str, Any], tuple[DeclaredQuestion, ...]], ...]:
+        return tuple(
+            (name, stage, tuple(question_of(key, one) for key, one in stage["questions"].items()))
+            for name, stage in self.declaration["stages"].items()
+        )
+
+    @cached_property
+    def questions(self) -> Mapping[str, DeclaredQuestion]:
+        """The file's questions by name."""
+        return {one.name: one for _, _, asked in self._questions_by_stage for one in asked}
+
+    # -- items -----------------------------------------------------------------------------------
+
+    def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
+        """Check one import row and return the item; the formats that the file declares need not be in the row."""
+        if self.written:
+            given = Row(row).json(FORMATS_KEY)
+            if is_blank(given) or isinstance(given, Mapping):
+                row = {**row, FORMATS_KEY: {**self.written, **(given or {})}}
+        return super().parse_item(row)
+
+    def read_item(self, row: Row) -> tuple[JSON, Material]:
+        """The payload and the material of an import row."""
+        payload, material = super().read_item(row)
+        parts = parts_of(self.declaration, row)
+        return payload, Material(**{**vars(material), "parts": parts}) if parts else material
+
+    def present(self, payload: JSON, rng: Random) -> JSON:
+        """The order for one rater, if the file shuffles anything."""
+        return self._layout.draw(payload, rng)
+
+    def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
+        """All stages of an item; a stage shows what those before it have shown too."""
+        seen = self._layout.presented(payload, presentation)
+        return tuple(
+            Stage(name, spec["title"], seen.blocks(number), self._fields(asked, seen), spec.get("lead", ""))
+            for number, (name, spec, asked) in enumerate(self._questions_by_stage)
+        )
+
+    def _fields(self, asked: tuple[DeclaredQuestion, ...], seen: Presented) -> tuple[Field, ...]:
+        return tuple(field for one in asked for field in one.fields(seen))
+
+    def units(self, payload: JSON) -> tuple[str, ...]:
+        """The entries and options that are judged one by one; the item itself, if a question is about the item."""
+        found: dict[str, None] = {}
+        for one in self.questions.values():
+            if one.each:
+                found |= dict.fromkeys(entry["key"] for entry in payload[one.each])
+            elif one.spec["kind"] == "ranking":
+                found |= dict.fromkeys(one.spec["options"])
+            else:
+                found[""] = None
+        return tuple(found)
+
+    # -- responses -------------------------------------------------------------------------------
+
+    def parse_response(
+        self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
+    ) -> JSON:
+        """Check the values sent for one stage; raises ``FieldErrors``."""
+        response = super().parse_response(payload, raw, stage, presentation)
+        self._check(response, self._questions_by_stage[stage][2])
+        return response
+
+    def parse_gold(self, payload: JSON, raw: Any) -> JSON:
+        """Check a correct response; fields that it leaves out are not graded. Raises ``FieldErrors``."""
+        gold = super().parse_gold(payload, raw)
+        self._check(gold, tuple(self.questions.values()))
+        return gold
+
+    def _check(self, response: JSON, asked: tuple[DeclaredQuestion, ...]) -> None:
+        errors: dict[str, str] = {}
+        for one in asked:
+            errors |= one.check(response)
+        if errors:
+            raise FieldErrors(errors)
+
+    def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
+        """The rows of the ratings table for a complete, parsed response."""
+        values = {name: one.values(payload, response) for name, one in self.questions.items()}
+        found = []
+        for variable, question, part in self.measured:
+            held = {unit: label for (of, unit), label in values[question].items() if of == part}
+            if not held and variable.unasked and not self.questions[question].each:
+                held = {"": variable.unasked}
+            found += [Rating(variable.name, label, unit) for unit, label in held.items()]
+        return found
+
+    # -- models ----------------------------------------------------------------------------------
+
+    def labels_of(self, asked: Field, payload: JSON) -> Labels:
+        """The answers to a question with their spellings in replies."""
+        return {one.value: self._spell(asked, one) for one in asked.options}
+
+    def _spell(self, asked: Field, option: Option) -> tuple[str, ...]:
+        question = self._question_of(asked)
+        return question.spellings(option) if question else (option.value,)
+
+    def _question_of(self, asked: Field) -> DeclaredQuestion | None:
+        """The question of a field; a field about one of several things begins with its question's name."""
+        if asked.name in self.questions:
+            return self.questions[asked.name]
+        owners = [one for name, one in self.questions.items() if asked.name.startswith(f"{name}_")]
+        return max(owners, key=lambda one: len(one.name), default=None)
+
+    def reply_form(self, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> ReplyForm:
+        """The form of a model's reply to a stage of an item."""
+        shown = self.stages(payload, presentation)[stage]
+        return form_of_reply(shown.fields, {one.name: one.label for one in shown.blocks}, self._spell)
+
+    def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
+        """A model's reply as a raw response of that stage; see ``slots``. Raises ``Unparsable``."""
+        form = self.reply_form(payload, stage, presentation)
+        return form.read(text, keys=self.reply_keys, language=self.language)
+
+    def write_reply(
+        self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
+    ) -> str:
+        """The end of a reply that means this response."""
+        return self.reply_form(payload, stage, presentation).write(response)
+
+    def prompt_values(
+        self, payload: JSON, stage: int, before: JSON, presentation: JSON | None = None
+    ) -> dict[str, str]:
+        """Each column by its name, and all that a rater sees and is asked: ``material``, ``questions`` and ``form``."""
+        stages = self.stages(payload, presentation)
+        form = self.reply_form(payload, stage, presentation)
+        earlier = [f"{asked} {said}" for asked, said in answers_in_words(stages[:stage], before)]
+        values = {name: value for name, value in payload.items() if isinstance(value, str)}
+        for block in stages[stage].blocks:
+            values[block.name] = block.text or "\n".join(block.items)
+        shown = "\n".join([material_text(stages[stage].blocks), *earlier])
+        asked = "\n".join(filter(None, (stages[stage].lead, form.asks)))
+        return values | {MATERIAL: shown, QUESTIONS: asked, FORM: form.form}
+
+    def file_text(self) -> str:
+        """The file's content as JSON: what its version is the digest of."""
+        return json.dumps(self.declaration, ensure_ascii=False)

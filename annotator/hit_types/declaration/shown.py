@@ -1,0 +1,142 @@
+"""How the columns of a file become blocks of a page, in the order drawn for one rater."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from annotator.hit_types.answers import YES_NO_WORDS, Answers
+from annotator.hit_types.formats import format_of
+from annotator.hit_types.shapes import JSON, Block, FieldErrors, Option
+
+#: Where the order of the columns that a file shuffles is, in what is drawn for a rater.
+ORDER, COLUMNS = "order", "columns"
+
+
+def option_of(value: str, spec: Any) -> Option:
+    """An option of a file: its label, or an object with label and detail.
+
+    >>> option_of("no", "No").label, option_of("no", {"label": "No", "detail": "It isn't."}).detail
+    ('No', "It isn't.")
+    """
+    if isinstance(spec, str):
+        return Option(value, spec)
+    return Option(value, spec["label"], spec.get("detail", ""))
+
+
+class Layout:
+    """Which columns a file shows, where, and what can be shuffled; the same for all items."""
+
+    def __init__(self, spec: Mapping[str, Any]):
+        self.columns: Mapping[str, Mapping[str, Any]] = spec["columns"]
+        self.shows: list[Mapping[str, Any]] = [stage["show"] for stage in spec["stages"].values()]
+        self.shuffled: tuple[str, ...] = tuple(spec.get("shuffled", {}).get("columns", ()))
+        self.shuffled_label: str = spec.get("shuffled", {}).get("label", "")
+        self.orders = [name for name, one in self.columns.items() if one.get("shuffled")]
+        asked = [one for stage in spec["stages"].values() for one in stage["questions"].values()]
+        #: Columns of units that are asked about one by one: each of their texts is a block of its own.
+        self.by_unit = {one["for_each"] for one in asked if one.get("for_each")}
+
+    def draw(self, payload: JSON, rng: Random) -> JSON:
+        """An order for one rater; ``{}`` if nothing is shuffled."""
+        order: dict[str, list[str]] = {}
+        if self.shuffled:
+            order[COLUMNS] = list(self.shuffled)
+        for name in self.orders:
+            order[name] = [one["key"] for one in payload[name]]
+        for entries in order.values():
+            rng.shuffle(entries)
+        return {ORDER: order} if order else {}
+
+    def presented(self, payload: JSON, presentation: JSON | None) -> Presented:
+        """An item as one rater sees it. Raises ``FieldErrors`` if what was drawn isn't an order of this item's parts."""
+        return Presented(self, payload, (presentation or {}).get(ORDER) or {})
+
+
+class Presented:
+    """One item in the order that one rater sees: its blocks and their labels."""
+
+    def __init__(self, layout: Layout, payload: JSON, order: Mapping[str, Sequence[str]]):
+        self.layout = layout
+        self.payload = payload
+        drawn = order.get(COLUMNS) or layout.shuffled
+        if sorted(drawn) != sorted(layout.shuffled):
+            raise FieldErrors({ORDER: "does not list the columns that are shuffled once each"})
+        self._drawn = tuple(drawn)
+        self._order = order
+        self._instead = dict(zip(layout.shuffled, self._drawn, strict=True))
+
+    def entries(self, column: str) -> list[JSON]:
+        """The entries of a column of units, in the order drawn."""
+        held = {one["key"]: one for one in self.payload[column]}
+        order = self._order.get(column) or list(held)
+        if sorted(order) != sorted(held):
+            raise FieldErrors({ORDER: f"does not list the entries of {column} once each"})
+        return [held[key] for key in order]
+
+    def units(self, column: str) -> list[tuple[str, str]]:
+        """(key, name of its block) of each entry of a column of units."""
+        return [(one["key"], f"{column}_{one['key']}") for one in self.entries(column)]
+
+    def block_names(self, column: str) -> list[str]:
+        """The blocks of a column; none if it is empty and so isn't shown."""
+        if column in self.layout.by_unit:
+            return [block for _, block in self.units(column)]
+        return [column] if self.payload.get(column) not in (None, "", []) else []
+
+    def place(self, column: str) -> int:
+        """Where a column comes among those that are shuffled; in the file's order if they aren't."""
+        return self._drawn.index(column) if column in self._drawn else 0
+
+    def label(self, column: str) -> str:
+        """What a column is called on the page."""
+        if column in self._drawn:
+            return f"{self.layout.shuffled_label} {self._drawn.index(column) + 1}"
+        for show in self.layout.shows:
+            if column in show:
+                shown = show[column]
+                return shown if isinstance(shown, str) else str(shown["label"])
+        return column
+
+    def blocks(self, stage: int) -> tuple[Block, ...]:
+        """Everything that is visible at a stage: what it shows, after what earlier ones have shown."""
+        return tuple(
+            block
+            for show in self.layout.shows[: stage + 1]
+            for column, shown in show.items()
+            for block in self._blocks(self._instead.get(column, column), shown)
+        )
+
+    def _blocks(self, column: str, shown: Any) -> Iterator[Block]:
+        value = self.payload.get(column)
+        if value in (None, "", []):
+            return
+        group = "" if isinstance(shown, str) else shown.get("group", "")
+        spec, label = self.layout.columns[column], self.label(column)
+        style = format_of(self.payload, column)
+        if spec["kind"] == "options":
+            yield Block(column, label, items=Answers.of(value).lines, kind="options", group=group)
+        elif spec["kind"] == "label":
+            yield Block(column, label, self._said(spec, value), kind="answer", group=group)
+        elif spec["kind"] == "number":
+            unit = f" {spec['unit']}" if spec.get("unit") else ""
+            yield Block(column, label, f"{value}{unit}", kind="answer", group=group)
+        elif spec["kind"] == "turns":
+            turns = tuple(f"{one['role']}: {one['text']}" for one in value)
+            yield Block(column, label, items=turns, kind="list", group=group)
+        elif spec["kind"] == "units" and column in self.layout.by_unit:
+            for number, one in enumerate(self.entries(column), 1):
+                name = f"{column}_{one['key']}"
+                yield Block(name, f"{label} {number}", one["text"], group=group or column, format=style)
+        elif spec["kind"] == "units":
+            texts = tuple(one["text"] for one in self.entries(column))
+            yield Block(column, label, items=texts, kind="list", group=group)
+        else:
+            yield Block(column, label, value, format=style, group=group)
+
+    def _said(self, spec: Mapping[str, Any], value: str) -> str:
+        if column := spec.get("options"):
+            return Answers.of(self.payload[column]).say(value)
+        named = spec.get("labels", {}).get(value)
+        return option_of(value, named).label if named else YES_NO_WORDS.get(value, value)

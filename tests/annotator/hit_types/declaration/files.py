@@ -1,0 +1,26 @@
+"""Files of HIT types that the tests of declarations share."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from annotator.hit_types.declaration.gallery import GALLERY
+from annotator.hit_types.declaration.made import DeclaredHitType
+from annotator.hit_types.declaration.reading import hit_type_read
+
+TWIN_FILE = Path(__file__).with_name("simulation.yaml")
+KINDS_FILE = Path(__file__).with_name("every_kind.yaml")
+GALLERY_FILES = sorted(GALLERY.glob("*.yaml"))
+
+
+@cache
+def twin() -> DeclaredHitType:
+    """The type ``simulation`` as a file."""
+    return hit_type_read(TWIN_FILE.read_bytes())
+
+
+@cache
+def every_kind() -> DeclaredHitType:
+    """A type with every kind of column and question."""
+    return hit_type_read(KINDS_FILE.read_bytes())

@@ -1,0 +1,112 @@
+"""Files with a random fault each: they are read or refused with a place, and never fail otherwise."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from annotator.hit_types.declaration.document import document_read
+from annotator.hit_types.declaration.made import DeclaredHitType
+from annotator.hit_types.declaration.problems import DeclarationRefused, Faults
+from annotator.hit_types.declaration.reading import hit_type_read
+from annotator.hit_types.declaration.shape import schema, shape_check
+from tests.annotator.hit_types.declaration.files import KINDS_FILE
+
+#: What may stand anywhere in a broken file.
+ODD = (
+    None, True, False, 0, -1, 3, 10**17, 1.5, "", " ", "yes", "none", "equal", "arm", "points", "clear", "§", "a" * 30_000, "$x",
+    "\u202e", "{{x}}", "## system", [], {}, [[]], [None], {"a": 1}, ["points", "points"], {"label": "x"}, {"kind": "choice"},
+)  # fmt: skip
+#: Pieces of text that break YAML, or mean something in it.
+PIECES = (
+    "\t",
+    ":",
+    "- ",
+    "&a ",
+    "*a",
+    "!!set ",
+    "|",
+    "'",
+    '"',
+    "{",
+    "]",
+    "\n---\n",
+    "<<: ",
+    "#",
+    "%",
+    "@",
+    "\x00",
+    "\ud800",
+    "? ",
+)
+WHOLE = document_read(KINDS_FILE.read_bytes()).value
+TEXT = KINDS_FILE.read_text(encoding="utf-8")
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place of a value below its top."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, one in inner for found in ((*path, key), *places(one, (*path, key)))]
+
+
+PLACES = places(WHOLE)
+
+
+def mutated(rng: Random) -> str:
+    """The whole file with one change: of its text, or of a value, as JSON."""
+    if rng.random() < 0.3:
+        at = rng.randrange(len(TEXT))
+        return TEXT[:at] + rng.choice(PIECES) + TEXT[at + rng.choice((0, 0, 1, 40)) :]
+    value = json.loads(json.dumps(WHOLE))
+    *above, last = rng.choice(PLACES)
+    held = value
+    for step in above:
+        held = held[step]
+    change = rng.randrange(4)
+    if change == 0:
+        del held[last]
+    elif change == 1:
+        held[last] = rng.choice(ODD)
+    elif change == 2 and isinstance(held, dict):
+        held[str(rng.choice(ODD))[:60]] = held.pop(last)
+    else:
+        other = value
+        for step in rng.choice(PLACES):
+            other = other[step]
+        held[last] = json.loads(json.dumps(other))
+    return json.dumps(value)
+
+
+def outcome(source: str) -> DeclaredHitType | DeclarationRefused:
+    """The type of a file, or why it is refused; any other error fails the test."""
+    try:
+        return hit_type_read(source)
+    except DeclarationRefused as error:
+        return error
+
+
+def test_a_thousand_mutated_files_are_read_or_refused_with_a_place() -> None:
+    rng = Random(20_261_127)
+    found = [outcome(mutated(rng)) for _ in range(1000)]
+    refused = [one for one in found if isinstance(one, DeclarationRefused)]
+    assert 500 < len(refused) < 950
+    for error in refused:
+        assert error.problems
+        for problem in error.problems:
+            assert problem.line >= 1, str(problem)
+            assert problem.message.strip()
+            assert len(str(problem)) < 3_000
+
+
+def test_the_published_schema_refuses_what_the_check_refuses() -> None:
+    """The check uses the schema in a faster form."""
+    published, rng = Draft202012Validator(dict(schema())), Random(3)
+    values = [json.loads(source) for source in (mutated(rng) for _ in range(50)) if source.startswith("{")]
+    assert len(values) > 25
+    for value in values:
+        faults = Faults({})
+        shape_check(value, faults)
+        assert (not faults.problems) == published.is_valid(value), value
