@@ -96,9 +96,18 @@ class Report(Job[ReportData]):
         return self._operations.reports.content(self.id)
 
     def tables(self) -> Iterator[dict[str, Any]]:
-        """All tables, in their order."""
+        """All tables, in their order: ``id``, ``title``, ``columns`` and ``rows``."""
         for section in self.content()["sections"]:
-            yield from (table for table in section.get("tables", []))
+            yield from (block for block in section["blocks"] if "rows" in block and "columns" in block)
+
+    def cells(self) -> Iterator[dict[str, Any]]:
+        """Every cell as a flat row: ``table``, ``row`` and ``column`` by name, then its value, interval, n and reason."""
+        for table in self.tables():
+            columns = [" ".join(filter(None, [one["group"], one["label"]])) for one in table["columns"]]
+            for row in table["rows"]:
+                name = " ".join(filter(None, [row["group"], *row["head"]]))
+                for column, cell in zip(columns, row["cells"], strict=True):
+                    yield {"table": table["id"], "row": name, "column": column, **cell}
 
     def save(self, path: str | os.PathLike[str], as_format: ReportFormat | None = None) -> Path:
         """Write it as a file, whose format is that of the path's ending: .html, .json, .csv, .tex or .txt."""
