@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from foretell_client import BadRequest, NotFound, Progress
 
+from foretell import env
 from tests.client.lab import Lab
 
 #: Two questions and few follow-ups: as good a test as the paper's hundreds of calls, and quicker.
@@ -24,7 +25,7 @@ FEW = {
 
 @pytest.mark.fault
 def test_p1_from_its_questions_to_its_report(
-    lab: Lab, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    lab: Lab, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.DEBUG, "httpx2")
     seen: list[Progress] = []
@@ -32,6 +33,13 @@ def test_p1_from_its_questions_to_its_report(
         with pytest.raises(NotFound) as absent:
             client.studies.get("absent")
         assert (absent.value.status, absent.value.title) == (404, "Not Found")
+
+        monkeypatch.setattr("foretell_client.material.AT_ONCE", 1000)  # as if the file were large
+        draft = client.studies.create(template="simulation", slug="pieces", title="In pieces")
+        stored = draft.items.upload(env.ROOT / "annotator/demo/simulation.jsonl", progress=seen.append)
+        assert stored["items"] == 336
+        assert seen.pop(0).state == "sending"
+        seen.clear()
 
         sent = ("questions.jsonl", "\n".join(QUESTIONS).encode())
         with pytest.raises(BadRequest) as refused:

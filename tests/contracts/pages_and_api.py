@@ -21,6 +21,7 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "study_bonus": ("POST studies/{slug}/payments/bonus/",),
     "study_messages": ("POST studies/{slug}/messages/", "POST studies/{slug}/messages/settle/"),
     "study_images": ("POST studies/{slug}/images/",),
+    "study_image_delete": ("DELETE studies/{slug}/images/{id}/",),
     "study_item_edit": ("PUT items/{id}/", "POST items/{id}/correct/"),
     "study_item_withdraw": ("POST items/{id}/withdraw/",),
     "study_item_delete": ("DELETE items/{id}/",),
@@ -31,6 +32,7 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "study_members": (
         "POST studies/{slug}/members/", "PATCH members/{id}/", "DELETE members/{id}/", "DELETE invitations/{id}/",
     ),
+    "exclusion:change": ("PATCH exclusions/{id}/",),
     "study_lift": ("POST exclusions/{id}/lift/",),
     "study_collect": ("POST exclusions/{id}/collect/",),
     "exclusion:lift": ("POST exclusions/{id}/lift/",),
@@ -54,8 +56,9 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "evaluation_pipeline_budget": ("PATCH pipelines/{id}/",),
     **{
         f"evaluation_pipeline_do:{name}": (PIPELINE,)
-        for name in ("pause", "resume", "cancel", "same-deployment", "retry", "cancel-job", "give-up-job")
+        for name in ("pause", "resume", "cancel", "same-deployment", "same-deployment-cancel", "retry", "cancel-job", "give-up-job")
     },
+    "report:add": ("POST studies/{study}/reports/",),
     "reports": ("POST studies/{study}/reports/",),
     "report_retry": ("POST studies/{study}/reports/",),
     "report_delete": ("DELETE reports/{id}/",),
@@ -96,7 +99,6 @@ ONLY_ON_PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Translate a study's texts": ("Not yet.", ("study_translation", "study_translation_question")),
     "Grant and revoke qualifications": ("Not yet.", ("qualification:add", "qualification:change", "qualification:revoke")),
     "Create a workspace and change its members": ("Not yet.", ("workspace:add", "workspace_members")),
-    "Delete an image of a draft": ("Not yet.", ("study_image_delete",)),
     "Estimate a pipeline before it starts": ("Not yet; a run's estimate is there.", ("evaluation_pipeline_preview",)),
     "Do one step of a pipeline again": ("Not yet.", ("evaluation_pipeline_again",)),
     "Try a prompt on an item before a run": ("Not yet.", ("evaluation_run_prompt",)),

@@ -213,6 +213,10 @@ class Exclusions:
             sent["judgment"] = judgment
         return self._operations.exclusions.create(self._slug, **sent)
 
+    def change(self, id: int, *, reason: str) -> Exclusion:
+        """Correct the reason."""
+        return self._operations.exclusions.change(id, reason=reason)
+
     def lift(self, id: int) -> Exclusion:
         """Let it count again. The exclusion stays on record."""
         return self._operations.exclusions.lift(id)

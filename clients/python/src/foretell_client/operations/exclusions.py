@@ -35,11 +35,20 @@ class ExclusionSent(TypedDict, total=False):
     collect_again: bool
 
 
+class ReasonPatch(TypedDict, total=False):
+    reason: str
+
+
 class ExclusionsOperations:
     """Operations on exclusions."""
 
     def __init__(self, http: Transport) -> None:
         self._http = http
+
+    def change(self, id: int, /, **sent: Unpack[ReasonPatch]) -> Exclusion:
+        """Correct the reason; nothing else of an exclusion can change. Needs the role of a reviewer."""
+        reply: Exclusion = self._http.json("PATCH", f"exclusions/{id}/", body=sent)
+        return reply
 
     def collect(self, id: int, /) -> Exclusion:
         """Each item that the exclusion leaves with fewer raters than the study asks for gets a place for

@@ -8,6 +8,7 @@ from foretell_client.transport import File, Transport, part
 
 
 class Image(TypedDict):
+    id: int
     name: str
     digest: str
     media_type: str
@@ -42,3 +43,7 @@ class ImagesOperations:
         """
         reply: ImagesUploaded = self._http.json("POST", f"studies/{part(slug)}/images/", form=sent)
         return reply
+
+    def delete(self, slug: str, id: int, /) -> None:
+        """Delete an image that nothing shows. Needs the role of an editor."""
+        self._http.nothing("DELETE", f"studies/{part(slug)}/images/{id}/")
