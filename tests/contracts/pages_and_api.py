@@ -39,8 +39,6 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("study_exclude_judgments", "study_exclude_rater", "study_exclude_item", "study_exclude_judgment", "exclusion:add", "judgment:leave_out"), ("POST studies/{slug}/exclusions/",)),
     "judgment:accept": ("POST studies/{slug}/payments/accept/",),
     "study_exports": ("POST studies/{slug}/exports/",),
-    "export:add": ("POST studies/{slug}/exports/",),
-    "message:add": ("POST studies/{slug}/messages/",),
     "run:add": ("POST studies/{slug}/runs/",),
     "evaluation_run_preview": ("GET runs/{id}/estimate/",),
     "evaluation_run_budget": ("PATCH runs/{id}/",),
@@ -81,13 +79,6 @@ ONLY_ON_PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Create API tokens": ("A token must not be able to make another one that outlives it.", ("api_token",)),
     "Choose emails": ("They are a person's own, not a study's.", ("notices",)),
-    "Manage accounts: log someone out, remove a second factor": (
-        "It is for those who run the server.",
-        (
-            "user:add", "user:change", "user:delete", "user:second_factor_remove", "user:log_out",
-            "auth_user_password_change",
-        ),
-    ),
     "Carry out or refuse a person's request to delete their data": (
         "It can't be undone, so a person looks at it first.",
         ("study_data_requests",),

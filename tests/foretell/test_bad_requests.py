@@ -110,7 +110,7 @@ def test_deeply_nested_json_in_a_body_is_a_bad_request(researcher: Client, depth
         for text in (body, whole):
             response = researcher.generic(method, path, text, content_type="application/json")
             assert response.status_code == 400, (path, response.content[:200])
-            assert response.headers["Content-Type"] == "application/problem+json"
+            assert response.headers["Content-Type"] == "application/json"
 
 
 def test_deeply_nested_json_in_a_form_is_a_bad_request(researcher: Client) -> None:
