@@ -28,7 +28,7 @@ test:
 	@foretell/setup.sh requirements-dev.lock
 	# Three tests at a time on two processors: fault tests mostly wait for the processes that they start and kill.
 	# tests/order.py says which begin first, so that no process is left with a long one at the end.
-	$(PYTEST) -n $(or $(JOBS),3) --dist loadgroup --no-loadscope-reorder --doctest-modules tests annotator evaluation foretell $(ARGS)
+	$(PYTEST) -n $(or $(JOBS),3) --dist loadgroup --no-loadscope-reorder --doctest-modules tests annotator evaluation foretell clients/python/src $(ARGS)
 	@$(MAKE) --no-print-directory test-oldest
 
 # What depends on the standard library most, with the oldest supported Python of this machine, if it's older than .venv's.
@@ -62,11 +62,12 @@ check-rest:
 	$(PY) -m ruff format --check .
 	.venv/bin/lint-imports --no-cache
 	$(PY) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+	$(PY) clients/python/generate.py --check
 	$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
 	$(PY) -m foretell.templates
 	$(PY) -m djlint --lint --quiet templates annotator
 	# What Python 3.11.0 lacks; mypy checks names against the type stubs of 3.11's last release.
-	.venv/bin/vermin --quiet --no-tips --violations --target=3.11- --eval-annotations --exclude file annotator evaluation foretell manage.py
+	.venv/bin/vermin --quiet --no-tips --violations --target=3.11- --eval-annotations --exclude file annotator evaluation foretell clients manage.py
 
 bench:
 	@foretell/setup.sh requirements-dev.lock

@@ -291,7 +291,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["annotator.api.access.IsResearcher"],
     "EXCEPTION_HANDLER": "annotator.api.problems.problem",
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["annotator.api.problems.ProblemRenderer"],
     "DEFAULT_PARSER_CLASSES": [
         "rest_framework.parsers.JSONParser",
         "rest_framework.parsers.FormParser",
@@ -320,6 +320,8 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "annotator.api.schema.with_standing_replies",
+        "annotator.api.schema.with_groups",
+        "annotator.api.schema.with_problems",
     ],
 }
 

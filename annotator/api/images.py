@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
+from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.parsers import MultiPartParser
@@ -18,7 +19,7 @@ from annotator.api.serializers import (
     ImagesSentSerializer,
     ImagesUploadedSerializer,
 )
-from annotator.services.images import images_add, uploads_unpacked
+from annotator.services.images import image_delete, images_add, uploads_unpacked
 
 
 class Images(APIView):
@@ -45,3 +46,16 @@ class Images(APIView):
             raise serializers.ValidationError({"images": error.messages}) from None
         shown = {"images": ImageSerializer(result.added, many=True).data, "unchanged": result.unchanged}
         return Response(shown, status=status.HTTP_201_CREATED)
+
+
+class ImageDetail(APIView):
+    """One image of a study."""
+
+    @extend_schema(responses={204: None, 400: ErrorsSerializer, 404: DetailSerializer})
+    def delete(self, request: Request, slug: str, pk: int) -> Response:
+        """Delete an image that nothing shows. Needs the role of an editor."""
+        found = study_of(request, slug, EDITOR).images.filter(pk=pk).first()
+        if found is None:
+            raise Http404("no such image")
+        image_delete(image=found, by=person(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)

@@ -10,7 +10,7 @@ from django.http import Http404, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import status
+from rest_framework import serializers, status
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,13 +26,14 @@ from annotator.api.serializers import (
 )
 from annotator.api.studies import ERRORS, ById
 from annotator.core.downloads import download_send
+from annotator.core.known_keys import KnownKeysSerializer
 from annotator.models import Exclusion, Export, Judgment, Study
 from annotator.selectors.judgment import FILTERS, REHEARSAL, ExclusionReasons, judgments_filter
 from annotator.selectors.study import studies_for
 from annotator.selectors.user import sees_people
 from annotator.services.audit import people_viewed
 from annotator.services.collect_again import collect_again
-from annotator.services.exclusion import exclusion_lift, exclusion_make
+from annotator.services.exclusion import exclusion_lift, exclusion_make, exclusion_reason_set
 from annotator.services.exports import STREAMED, export_download, export_request, judgments_export
 
 FILTER_PARAMETERS = [
@@ -192,6 +193,23 @@ def exclusion_get_for(*, request: Request, pk: int) -> Exclusion:
     if exclusion is None:
         raise Http404("no such exclusion")
     return exclusion
+
+
+class ReasonSerializer(KnownKeysSerializer):
+    reason = serializers.CharField(max_length=10_000)
+
+
+class ExclusionDetail(APIView):
+    """One exclusion."""
+
+    @extend_schema(request=ReasonSerializer, responses={200: ExclusionSerializer, **ERRORS})
+    def patch(self, request: Request, pk: int) -> Response:
+        """Correct the reason; nothing else of an exclusion can change. Needs the role of a reviewer."""
+        exclusion = exclusion_get_for(request=request, pk=pk)
+        form = ReasonSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        changed = exclusion_reason_set(exclusion=exclusion, reason=form.validated_data["reason"])
+        return Response(_shown(changed, request))
 
 
 class ExclusionLift(APIView):

@@ -1,11 +1,14 @@
-"""The format of error responses."""
+"""The format of error responses: problem details, RFC 9457."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, ValidationError
 from rest_framework import exceptions, status
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -60,3 +63,36 @@ def flat(detail: Any, name: str = "") -> dict[str, list[str]]:
     for key, part in parts:
         problems |= flat(part, f"{name}.{key}" if name else str(key))
     return problems
+
+
+#: The media type of problem details.
+PROBLEM = "application/problem+json"
+
+
+class ProblemRenderer(JSONRenderer):
+    """JSON, in which every error also is a problem: its code as ``status``, and the code's name as ``title``."""
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """The bytes of a reply; an error's media type is changed as well."""
+        response = (renderer_context or {}).get("response")
+        if response is not None and response.status_code >= 400 and isinstance(data, dict):
+            data = problem_details(response.status_code, data)
+            response["Content-Type"] = PROBLEM
+        rendered: bytes = super().render(data, accepted_media_type, renderer_context)
+        return rendered
+
+
+def problem_details(status_code: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    """An error's body with the members of RFC 9457; what the body says takes precedence.
+
+    >>> problem_details(404, {"detail": "no such study"})
+    {'status': 404, 'title': 'Not Found', 'detail': 'no such study'}
+    """
+    known = status_code in {code.value for code in HTTPStatus}
+    title = {"title": HTTPStatus(status_code).phrase} if known else {}
+    return {"status": status_code, **title, **body}

@@ -113,6 +113,7 @@ class HitTypeSerializer(serializers.Serializer[Any]):
 
 
 class ImageSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
     name = serializers.CharField()
     digest = serializers.CharField(help_text="SHA-256 of the file.")
     media_type = serializers.CharField()

@@ -39,6 +39,7 @@ urlpatterns = [
         "imports/<row:pk>/problems/", file_imports.FileImportProblems.as_view(), name="file_import_problems"
     ),
     path("studies/<study:slug>/images/", images.Images.as_view(), name="images"),
+    path("studies/<study:slug>/images/<row:pk>/", images.ImageDetail.as_view(), name="image"),
     path("studies/<study:slug>/material/", imports.MaterialImport.as_view(), name="material_import"),
     path("studies/<study:slug>/judgments/", judgments.JudgmentList.as_view(), name="judgments"),
     path(
@@ -49,6 +50,7 @@ urlpatterns = [
     ),
     path("studies/<study:slug>/exclusions/", judgments.Exclusions.as_view(), name="exclusions"),
     path("studies/<study:slug>/exports/", judgments.Exports.as_view(), name="exports"),
+    path("exclusions/<row:pk>/", judgments.ExclusionDetail.as_view(), name="exclusion"),
     path("exclusions/<row:pk>/collect/", judgments.ExclusionCollect.as_view(), name="exclusion_collect"),
     path("exclusions/<row:pk>/lift/", judgments.ExclusionLift.as_view(), name="exclusion_lift"),
     path("exports/<row:pk>/", judgments.ExportDetail.as_view(), name="export"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.api import comparison, logs, pipelines, releases, reports, runs
+from evaluation.api import comparison, datasets, logs, pipelines, releases, reports, runs
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation_api"
@@ -38,6 +38,9 @@ urlpatterns = [
     path("runs/<row:pk>/calls/", logs.RunCalls.as_view(), name="run_calls"),
     path("studies/<slug:slug>/human-scores/", logs.HumanScores.as_view(), name="human_scores"),
     path("runs/<row:pk>/<slug:action>/", runs.RunAction.as_view(), name="run_action"),
+    path("datasets/", datasets.Datasets.as_view(), name="datasets"),
+    path("endpoints/", datasets.Endpoints.as_view(), name="endpoints"),
+    path("recipes/", datasets.Recipes.as_view(), name="recipes"),
     path("pipelines/", pipelines.Pipelines.as_view(), name="pipelines"),
     path("pipelines/<row:pk>/", pipelines.PipelineDetail.as_view(), name="pipeline"),
     path("pipelines/<row:pk>/<slug:action>/", pipelines.PipelineAction.as_view(), name="pipeline_action"),

@@ -18,6 +18,7 @@ from tests.annotator.api.conftest import client_of
 from tests.factories import (
     lab_copy,
     make_file_import,
+    make_image,
     make_item,
     make_judgment,
     make_rater,
@@ -44,6 +45,7 @@ def places(researcher: User) -> dict[str, str]:
         "study-detail": f"{root}studies/mine/",
         **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "reopen", "progress", "items")},
         "images": f"{root}studies/mine/images/",
+        "image": f"{root}studies/mine/images/{make_image(study).pk}/",
         "material_import": f"{root}studies/mine/material/",
         "uploads": f"{root}studies/mine/uploads/",
         "upload_pieces": f"{root}studies/mine/uploads/pieces/",
@@ -55,6 +57,7 @@ def places(researcher: User) -> dict[str, str]:
         "judgments_export": f"{root}studies/mine/judgments/export/",
         "exclusions": f"{root}studies/mine/exclusions/",
         "exports": f"{root}studies/mine/exports/",
+        "exclusion": f"{root}exclusions/{exclusion.pk}/",
         "exclusion_collect": f"{root}exclusions/{exclusion.pk}/collect/",
         "exclusion_lift": f"{root}exclusions/{exclusion.pk}/lift/",
         "messages": f"{root}studies/mine/messages/",
@@ -175,4 +178,4 @@ def test_a_session_needs_its_csrf_token(places: dict[str, str], researcher: User
 
 def test_errors_are_json(api: APIClient, other: APIClient) -> None:
     reply: Any = api.get("/api/v1/studies/nothing/")
-    assert reply.json() == {"detail": "no such study"}
+    assert reply.json() == {"status": 404, "title": "Not Found", "detail": "no such study"}

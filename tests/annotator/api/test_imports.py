@@ -60,6 +60,8 @@ def test_faults_come_with_line_and_column(api: APIClient, study: Study) -> None:
     reply = api.post(MATERIAL, {"file": upload(f"{json.dumps(ROW)}\n{bad}\n")})
     assert reply.status_code == 400
     assert reply.json() == {
+        "status": 400,
+        "title": "Bad Request",
         "detail": "Nothing was imported.",
         "total": 1,
         "faults": [

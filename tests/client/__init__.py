@@ -1,0 +1,1 @@
+"""The Python client: alone, and against a running installation."""
