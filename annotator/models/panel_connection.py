@@ -21,6 +21,8 @@ class PanelConnection(models.Model):
     project = models.CharField(max_length=100, blank=True, default="")
     project_name = models.CharField(max_length=200, blank=True, default="")
     currency = models.CharField(max_length=3, blank=True, default="")
+    #: The studies whose address for webhooks is confirmed at the panel: id -> when that was last seen.
+    hooks = models.JSONField(default=dict, blank=True)
     connected_by = models.ForeignKey("User", models.SET_NULL, null=True, blank=True, related_name="+")
     connected_at = models.DateTimeField(auto_now_add=True)
     #: When the panel last accepted the token, and what it said if it didn't since.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 #: States of a panel's study, in our words. Any other status of a panel is OTHER.
 DRAFT, LIVE, PAUSED, ENDED, OTHER = "draft", "live", "paused", "ended", "other"
@@ -162,6 +162,11 @@ class Hook:
 
 class PanelApi(ABC):
     """A panel's API with one researcher's token. Every method raises ``PanelApiError``."""
+
+    #: The filters whose choices are groups of participants, and earlier studies whose participants are kept out; empty if the panel has
+    #: none.
+    group_filter: ClassVar[str] = ""
+    earlier_filter: ClassVar[str] = ""
 
     @abstractmethod
     def account(self) -> Account:

@@ -10,11 +10,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator.core.sealed import Unreadable, resealed, seal, unseal
-from annotator.models import AuditAction, PanelConnection, PanelStudy, User, Workspace
+from annotator.models import AuditAction, PanelConnection, PanelStudy, Study, User, Workspace
 from annotator.recruitment.api import Named, PanelApi, PanelApiError
 from annotator.recruitment.panel import Panel
 from annotator.recruitment.registry import panel_get
 from annotator.services.audit import audit_write
+from annotator.services.panel_events import PURPOSE as WEBHOOKS
+from annotator.services.panel_events import panel_secret_set
 
 log = logging.getLogger(__name__)
 
@@ -121,11 +123,39 @@ def panel_connection_choose(
         connection.project, connection.project_name = its_project.id, its_project.name[:200]
         connection.currency = currency[:3]
         if moved:
-            connection.secret_sealed = ""  # the secret of webhooks belongs to the panel's workspace
+            connection.secret_sealed, connection.hooks = (
+                "",
+                {},
+            )  # the secret of webhooks belongs to the panel's workspace
         connection.save()
         audit_write(
             action=AuditAction.PANEL_CONNECTED, workspace=connection.workspace, by=by, target=connection.panel,
             before=before, after={"panel_workspace": space.id, "project": its_project.id},
+        )  # fmt: skip
+    return connection
+
+
+def panel_hooks_set_up(
+    *, study: Study, connection: PanelConnection, url: str, by: User | None
+) -> PanelConnection:
+    """Subscribe the study's address to the panel's webhooks and confirm it; safe to repeat. The secret that signs them is stored
+    encrypted with the connection. Raises ``ValidationError``."""
+    try:
+        secret, hooks = connection_api(connection).hooks_set_up(
+            workspace=connection.remote_workspace, url=url
+        )
+    except PanelApiError as error:
+        raise ValidationError(str(error)) from None
+    with transaction.atomic():
+        connection = PanelConnection.objects.select_for_update().get(pk=connection.pk)
+        connection.secret_sealed = seal(secret, purpose=WEBHOOKS)
+        connection.hooks = {**connection.hooks, str(study.pk): timezone.now().isoformat()}
+        connection.save(update_fields=["secret_sealed", "hooks"])
+        if study.panel_secret_sealed:  # one that was entered by hand, perhaps for an earlier secret
+            panel_secret_set(study=study, by=by, secret="")
+        audit_write(
+            action=AuditAction.PANEL_WEBHOOKS, study=study, by=by, target=study.panel,
+            after={"subscriptions": [hook.kind for hook in hooks]},
         )  # fmt: skip
     return connection
 

@@ -12,6 +12,8 @@ from django.urls import reverse
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, render, study_page
 from annotator.admin.study_pages.panel_connecting import ACTIONS, connection_context, connection_post
+from annotator.admin.study_pages.panel_study import ACTIONS as STUDY_ACTIONS
+from annotator.admin.study_pages.panel_study import panel_study_post, sides_of
 from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import WebhookSecretForm
 from annotator.models import PanelLinks, Study
@@ -34,6 +36,10 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         if wrong is None:
             return redirect("admin:study_recruitment", study.pk)
         shown = wrong
+    if request.method == "POST" and request.POST.get("do") in STUDY_ACTIONS and panel is not None:
+        study_get_for(user=request.user, pk=study.pk, role=EDITOR)
+        panel_study_post(request, study, panel)
+        return redirect("admin:study_recruitment", study.pk)
     sent = request.POST if request.method == "POST" and not shown else None
     form = WebhookSecretForm(sent, hint=panel.hints.get("secret", "") if panel else "")
     if sent is not None:
@@ -65,6 +71,8 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
             "link": panel.link(link),
             "link_words": panel.link_words(study.panel_links == PanelLinks.SIGNED),
             "codes": [code for code in codes if study.exam_required or code[0] != SCREENED_OUT],
+            "sides": sides_of(request, study, panel) if context.get("connection") else [],
+            "hooked": bool(context.get("connection") and context["connection"].hooks.get(str(study.pk))),
             "webhooks": request.build_absolute_uri(webhooks),
         }
     return render(
