@@ -100,11 +100,25 @@ class Description:
                 )
             self._check(f"{method} {path} -> {status}", body, schema, content, strict=False)
 
+    def schemas(self, method: str, path: str) -> dict[str, str]:
+        """The names of the schemas of an operation's request and of its success, for recorded cases."""
+        operation, _ = self.operation(method, path)
+        asked = operation.get("requestBody", {})
+        success = next(
+            reply for status, reply in operation["responses"].items() if str(status).startswith("2")
+        )
+        return {"request_schema": _name(asked), "reply_schema": _name(success)}
+
     def _check(self, what: str, value: Any, schema: Any, content: dict[str, Any], *, strict: bool) -> None:
         whole = {"$ref": "#/wanted", "wanted": schema, "components": content["components"]}
         validator = Draft202012Validator(_usable(copy.deepcopy(whole), strict=strict))
         fault = best_match(validator.iter_errors(value))
         assert fault is None, f"{what}: {fault.json_path}: {fault.message}"
+
+
+def _name(message: Mapping[str, Any]) -> str:
+    schema = message.get("content", {}).get("application/json", {}).get("schema", {})
+    return str(schema.get("$ref", "")).rpartition("/")[2]
 
 
 def _properties(schema: Mapping[str, Any], content: Mapping[str, Any]) -> set[str]:

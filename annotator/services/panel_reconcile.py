@@ -107,7 +107,7 @@ def _only_here(row: PanelStudy, there: set[str]) -> list[int]:
     )
 
 
-def work_follow(*, row: PanelStudy) -> str:
+def panel_work_follow(*, row: PanelStudy) -> str:
     """Let the panel's study follow the work, if its researchers want that: stop it when every place is answered, pause it while enough
     people are at work, resume and enlarge it when people are missing. Returns what was done, for the log. Raises ``ValidationError``."""
     if not row.follows_work or row.study.state != Study.State.LIVE or row.state not in (LIVE, PAUSED, ENDED):
@@ -152,7 +152,7 @@ def panel_reconcile_sweep() -> int:
                 continue
             try:
                 changed = panel_reconcile(row=row)
-                done = work_follow(row=row)
+                done = panel_work_follow(row=row)
             except ValidationError as error:
                 log.warning(
                     "the study %s could not be compared with the panel: %s",

@@ -17,7 +17,7 @@ from annotator.recruitment.webhooks import SUBMISSION_CHANGED, Webhook
 from annotator.services.assignment import assignment_next
 from annotator.services.panel_connection import panel_hooks_set_up
 from annotator.services.panel_events import panel_event_receive, panel_secret
-from annotator.services.panel_reconcile import panel_reconcile, panel_reconcile_sweep, work_follow
+from annotator.services.panel_reconcile import panel_reconcile, panel_reconcile_sweep, panel_work_follow
 from annotator.services.panel_study import panel_study_follow
 from annotator.services.stage_submit import stage_submit
 from tests.annotator.services.panel_people import arrives, connected_study, joins, published
@@ -117,20 +117,20 @@ def test_places_are_raised_within_the_limit_and_the_study_stops_when_it_is_full(
     books.complete(submission, "DONE")
     second, _ = arrives(books, row, "bob")
     row = compared(row)
-    assert work_follow(row=row) == "", "bob is at work and may do what is left; both places are taken"
+    assert panel_work_follow(row=row) == "", "bob is at work and may do what is left; both places are taken"
     books.complete(second, "DONE")
     books.move(second, "REJECTED")
     row = compared(row)
-    assert work_follow(row=row) == "3 places", "a rejected submission keeps its place there"
+    assert panel_work_follow(row=row) == "3 places", "a rejected submission keeps its place there"
     assert books.studies[row.remote_id]["status"] == "ACTIVE"
     third, _ = arrives(books, row, "cleo")
     books.move(third, "REJECTED")
     row = compared(row)
-    assert work_follow(row=row) == "", "never above the limit"
+    assert panel_work_follow(row=row) == "", "never above the limit"
     study_row = Study.objects.get(pk=study.pk)
     does_everything(joins(study_row, "dan", "elsewhere"))
     row = compared(row)
-    assert work_follow(row=row) in ("stopped", ""), "every place is answered"
+    assert panel_work_follow(row=row) in ("stopped", ""), "every place is answered"
     assert books.studies[row.remote_id]["status"] in ("COMPLETED", "AWAITING REVIEW")
 
 
@@ -141,15 +141,15 @@ def test_it_pauses_while_enough_people_are_at_work_and_a_researchers_pause_stays
     row = panel_study_follow(row=published(study, connection, places=5), follows=True, most_places=9, by=None)
     people = [arrives(books, row, name) for name in ("ann", "bob")]
     row = compared(row)
-    assert work_follow(row=row) == "paused"
+    assert panel_work_follow(row=row) == "paused"
     row = compared(row)
     assert row.paused_by_sweep
     books.move(people[0][0], "RETURNED")
     row = compared(row)
-    assert work_follow(row=row) == "resumed"
+    assert panel_work_follow(row=row) == "resumed"
     books.studies[row.remote_id]["status"] = "PAUSED"
     row = compared(row)
-    assert (row.state, work_follow(row=row)) == ("paused", "")
+    assert (row.state, panel_work_follow(row=row)) == ("paused", "")
 
 
 def test_a_sweep_continues_after_one_that_fails(books: ProlificBooks, researcher: User) -> None:
