@@ -39,7 +39,9 @@ def books() -> Iterator[ProlificBooks]:
 
 @pytest.fixture
 def study(researcher: User) -> Study:
-    return make_study(items=2, launched=True, by=researcher, panel="prolific", currency="GBP")
+    return make_study(
+        items=2, launched=True, by=researcher, panel="prolific", panel_links="plain", currency="GBP"
+    )
 
 
 def lab(study: Study) -> Workspace:
