@@ -127,7 +127,8 @@ def filters_read(text: str, known: Sequence[Filter]) -> tuple[Chosen, ...]:
     annotator.recruitment.plans.FiltersRefused: Line 1: there is no filter “Languages”. Did you mean “Fluent languages”?
     """
     by_title = {one.title.casefold(): one for one in known}
-    found, faults = [], []
+    found: list[Chosen] = []
+    faults: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue

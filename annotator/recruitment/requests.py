@@ -99,8 +99,8 @@ class ApiRequests:
         if status < 300:
             return Answer(self._json(reply), reply.headers)
         wait = retry_after(reply.headers.get("Retry-After", ""), now=datetime.now(UTC))
-        error = self._refused(reply, wait, uncertain=status >= 500 and not again)
-        return _Failed(error, status == 429 or (status >= 500 and again), wait)
+        refused = self._refused(reply, wait, uncertain=status >= 500 and not again)
+        return _Failed(refused, status == 429 or (status >= 500 and again), wait)
 
     def _once(self, method: str, path: str, content: Any, query: Mapping[str, Any] | None) -> httpx2.Response:
         where = urlsplit(self.base)
