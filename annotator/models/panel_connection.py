@@ -54,6 +54,8 @@ class PanelStudy(models.Model):
     remote = models.JSONField(default=dict, blank=True)
     #: Submissions there by status, and those that only one side knows (``services.panel_reconcile``).
     counts = models.JSONField(default=dict, blank=True)
+    #: How many came back with the code of each exit, by the study's field; exits that nobody took are left out.
+    exits = models.JSONField(default=dict, blank=True)
     only_there = models.JSONField(default=list, blank=True)
     only_here = models.JSONField(default=list, blank=True)
     #: Whether the sweep pauses, resumes, raises and stops it as the work goes, and the most places that it may raise it to.

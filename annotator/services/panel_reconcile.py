@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from datetime import datetime
 
 from django.core.exceptions import ValidationError
@@ -13,6 +14,7 @@ from django.utils import timezone
 from annotator.core.jobs import lock_held
 from annotator.models import PanelEvent, PanelStudy, Participation, Study
 from annotator.recruitment.api import DRAFT, ENDED, LIVE, PAUSE, PAUSED, RESUME, STOP, RemoteSubmission
+from annotator.recruitment.panel import EXITS
 from annotator.recruitment.registry import panel_get
 from annotator.recruitment.webhooks import SUBMISSION_CHANGED
 from annotator.selectors.panel import panel_studies
@@ -58,17 +60,16 @@ def panel_reconcile(*, row: PanelStudy) -> int:
     changed = sum(
         _apply(row.study, one, asked) for one in submissions if one.id in here and here[one.id] != one.status
     )
-    counts: dict[str, int] = {}
-    for one in submissions:
-        counts[one.status] = counts.get(one.status, 0) + 1
-    row.counts = counts
+    row.counts = dict(Counter(one.status for one in submissions))
+    fields = {getattr(row.study, code.field): code.field for code in EXITS if getattr(row.study, code.field)}
+    row.exits = dict(Counter(fields[one.code] for one in submissions if one.code in fields))
     # Enough of an id to find the submission in the panel's list, too little to look anybody up who was erased here.
     row.only_there = [
         {"end": one.id[-6:], "status": one.status, "started": one.started_at.isoformat() if one.started_at else ""}
         for one in submissions if one.id not in here and one.status != "RESERVED"
     ][:MOST_LISTED]  # fmt: skip
     row.only_here = _only_here(row, {one.id for one in submissions})
-    row.save(update_fields=["counts", "only_there", "only_here"])
+    row.save(update_fields=["counts", "exits", "only_there", "only_here"])
     return changed
 
 

@@ -18,7 +18,7 @@ from annotator.core.service_errors import errors_add
 from annotator.forms.panel import PanelStudyForm
 from annotator.models import Membership, PanelConnection, PanelStudy, Participation, Study
 from annotator.recruitment.api import DRAFT, PAUSE, PUBLISH, RESUME, STOP, TRANSITIONS
-from annotator.recruitment.panel import Panel
+from annotator.recruitment.panel import EXITS, Panel
 from annotator.recruitment.plans import Difference, differences
 from annotator.recruitment.registry import panel_get
 from annotator.selectors.panel_connection import connection_of, current_of, panel_study_rows
@@ -55,6 +55,11 @@ class Side:
     due: str
     can_mend: bool
     only_here: list[Participation]
+
+    @property
+    def exits(self) -> list[tuple[str, int]]:
+        """How people came back, by the name of the code."""
+        return [(code.label, self.row.exits[code.field]) for code in EXITS if code.field in self.row.exits]
 
     @property
     def places(self) -> int:

@@ -97,6 +97,14 @@ def test_submissions_that_only_one_side_knows_are_listed(books: ProlificBooks, r
     assert "never-came" not in str(row.only_there), "no id of a person who isn't here is kept"
 
 
+def test_people_who_found_no_task_are_counted(books: ProlificBooks, researcher: User) -> None:
+    study, connection = connected_study(researcher)
+    row = published(study, connection, places=9)
+    for number, code in enumerate(["DONE", "NONE", "NONE"]):
+        books.complete(books.arrive(row.remote_id, f"p{number}"), code)
+    assert compared(row).exits == {"completion_code": 1, "nothing_left_code": 2}
+
+
 def test_another_persons_submission_changes_nothing(books: ProlificBooks, researcher: User) -> None:
     study, connection = connected_study(researcher)
     row = published(study, connection)
