@@ -14,17 +14,40 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from annotator.recruitment.api import APPROVE, ASK_RETURN, REVIEW, SCREEN_OUT, Chosen, PlannedCode, StudyPlan
 from annotator.recruitment.registry import PANELS
 from tests.prolific_description import description
 from tests.prolific_server import webhook
 
 TOKEN = "prolific-token-of-the-tests-9f3a"
 WORKSPACE, PROJECT, USER = "60aca280709ee40ec37d4885", "60aca280709ee40ec37d4886", "60aca280709ee40ec37d4880"
+#: A study with everything that can be asked for.
+PLAN = StudyPlan(
+    reference="owls 1a2b3c4d",
+    title="Owls & hens",
+    description="Read what a model says.",
+    url="https://lab.example/join/x/?PROLIFIC_PID={{%PROLIFIC_PID%}}",
+    secured=True,
+    minutes=12,
+    reward=Decimal("2.40"),
+    places=10,
+    devices=("desktop",),
+    filters=(Chosen("fluent-languages", ("19",)), Chosen("age", lower=18, upper=40)),
+    codes=(
+        PlannedCode("DONE", "completion_code", APPROVE, group=""),
+        PlannedCode("EXAM", "screened_out_code", SCREEN_OUT, reward=Decimal("0.30"), slots=5),
+        PlannedCode("NONE", "nothing_left_code", ASK_RETURN),
+        PlannedCode("SOME", "partly_code", REVIEW),
+    ),
+    workspace=WORKSPACE,
+    project=PROJECT,
+)
 FILTERS: list[dict[str, Any]] = [
     {"filter_id": "fluent-languages", "title": "Fluent languages", "type": "select", "data_type": "ChoiceID",
      "choices": {"19": "English", "22": "German"}},

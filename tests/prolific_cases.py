@@ -20,8 +20,7 @@ def cases() -> list[dict[str, Any]]:
     from annotator.recruitment.api import PAUSE, PUBLISH, RESUME, STOP
     from annotator.recruitment.panels._prolific_api import ProlificApi
     from annotator.recruitment.requests import ApiRequests
-    from tests.annotator.recruitment.test_prolific_api import PLAN
-    from tests.prolific_api import TOKEN, WORKSPACE, prolific_api
+    from tests.prolific_api import PLAN, TOKEN, WORKSPACE, prolific_api
 
     with prolific_api() as books:
         api = ProlificApi(ApiRequests(books.url, "Prolific", TOKEN))

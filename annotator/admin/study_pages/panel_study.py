@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import BadRequest, ValidationError
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -162,7 +162,7 @@ def panel_study_new(request: HttpRequest, study: Study) -> HttpResponse:
     """The form for a study at the panel; what it costs and what is sent; then create it."""
     panel = panel_get(study.panel)
     if panel is None or not panel.has_api:
-        raise BadRequest("this study's panel has no API")
+        raise Http404("this study's panel has no API")
     connection = _connection(request, study)
     form = PanelStudyForm(request.POST or None, study=study, panel=panel)
     context: dict[str, Any] = {"panel": panel, "connection": connection, "form": form}

@@ -23,35 +23,11 @@ from annotator.recruitment.api import (
     REVIEW,
     SCREEN_OUT,
     STOP,
-    Chosen,
     PanelApiError,
-    PlannedCode,
-    StudyPlan,
 )
 from annotator.recruitment.panels._prolific_api import ProlificApi
 from annotator.recruitment.requests import ApiRequests
-from tests.prolific_api import PROJECT, TOKEN, WORKSPACE, ProlificBooks, prolific_api
-
-PLAN = StudyPlan(
-    reference="owls 1a2b3c4d",
-    title="Owls & hens",
-    description="Read what a model says.",
-    url="https://lab.example/join/x/?PROLIFIC_PID={{%PROLIFIC_PID%}}",
-    secured=True,
-    minutes=12,
-    reward=Decimal("2.40"),
-    places=10,
-    devices=("desktop",),
-    filters=(Chosen("fluent-languages", ("19",)), Chosen("age", lower=18, upper=40)),
-    codes=(
-        PlannedCode("DONE", "completion_code", APPROVE, group=""),
-        PlannedCode("EXAM", "screened_out_code", SCREEN_OUT, reward=Decimal("0.30"), slots=5),
-        PlannedCode("NONE", "nothing_left_code", ASK_RETURN),
-        PlannedCode("SOME", "partly_code", REVIEW),
-    ),
-    workspace=WORKSPACE,
-    project=PROJECT,
-)
+from tests.prolific_api import PLAN, PROJECT, TOKEN, WORKSPACE, ProlificBooks, prolific_api
 
 
 @pytest.fixture
