@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 #: Seconds: to connect, and between two pieces of a reply.
 TIMEOUT = httpx2.Timeout(15, connect=5)
 #: How often a request that may be repeated is sent, and the most seconds that all its waits take together.
-ATTEMPTS, LONGEST_WAIT = 4, 12.0
+ATTEMPTS, LONGEST_WAIT = 3, 12.0
 #: Methods that do the same when they are sent twice.
 IDEMPOTENT = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 LARGEST = 30_000_000

@@ -44,6 +44,13 @@ def study(researcher: User) -> Study:
     )
 
 
+@pytest.fixture
+def researcher_client(researcher: User) -> Client:
+    client = Client()
+    client.force_login(researcher)
+    return client
+
+
 def lab(study: Study) -> Workspace:
     assert study.workspace is not None
     return study.workspace
