@@ -35,7 +35,7 @@ def test_from_an_empty_form_to_published(live_server: Any, page: Page) -> None:
         page.goto(f"{live_server.url}/admin/annotator/study/{study.pk}/recruitment/")
         page.fill("[name=token]", TOKEN)
         press("Connect to Prolific")
-        expect(page.get_by_text("stored encrypted")).to_be_visible()
+        expect(page.get_by_text("stored encrypted; last accepted")).to_be_visible()
         assert TOKEN not in page.content()
         page.get_by_role("link", name="Create the study on Prolific").click()
         page.fill("[name=filters]", "Age: 18-40")
