@@ -100,6 +100,7 @@ class PanelStudyForm(PlainForm):
                 label=f"{code.label} ({getattr(study, code.field)})",
                 initial=self.initial.get(f"action_{code.field}"),
             )
+        self.order_fields([name for name in self.fields if name not in ("screen_out_reward", "slots")])
         if not any(SCREEN_OUT in actions_of(code) for code in self.codes):
             del self.fields["screen_out_reward"], self.fields["slots"]
         describe(self)
