@@ -21,6 +21,7 @@ from annotator.services.imports.pending_uploads import pending_uploads_sweep
 from annotator.services.left_over_places import left_over_places_free
 from annotator.services.notices import notices_sweep
 from annotator.services.panel_events import panel_sweep
+from annotator.services.panel_reconcile import panel_reconcile_sweep
 from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
 from annotator.services.study_removal import studies_purge
@@ -128,3 +129,9 @@ def notices_sweep_task() -> int:
 def panel_sweep_task() -> int:
     """Delete expired links of recruitment panels, and old events about nobody in their study."""
     return panel_sweep()
+
+
+@job("annotator.panel_reconcile_sweep")
+def panel_reconcile_sweep_task() -> int:
+    """Compare submissions with the panels' APIs, and let places follow the work."""
+    return panel_reconcile_sweep()

@@ -362,6 +362,7 @@ CELERY_TASK_ROUTES = {
     "annotator.export_build": {"queue": env.LONG_QUEUE},
     "annotator.figures_renew": {"queue": env.LONG_QUEUE},
     "annotator.file_import_run": {"queue": env.LONG_QUEUE},
+    "annotator.panel_reconcile_sweep": {"queue": env.LONG_QUEUE},
 }
 #: name -> {"task", "schedule" in seconds}; a test checks that every task exists.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
@@ -381,6 +382,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "deleted studies": {"task": "annotator.studies_purge", "schedule": 3600.0},
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "links and events of panels": {"task": "annotator.panel_sweep", "schedule": 3600.0},
+    "studies on panels": {"task": "annotator.panel_reconcile_sweep", "schedule": 300.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }
 

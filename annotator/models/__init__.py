@@ -23,6 +23,7 @@ from annotator.models.membership import Invitation, Membership
 from annotator.models.message import Message
 from annotator.models.notice import Notice, NoticeChoices
 from annotator.models.panel import PanelEvent, PanelLink, PanelLinks, RejectedWork
+from annotator.models.panel_connection import PanelConnection, PanelStudy
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry
 from annotator.models.place_alert import PlaceAlert
@@ -73,9 +74,11 @@ __all__ = [
     "Notice",
     "NoticeChoices",
     "Output",
+    "PanelConnection",
     "PanelEvent",
     "PanelLink",
     "PanelLinks",
+    "PanelStudy",
     "Participation",
     "Place",
     "PlaceAlert",

@@ -48,6 +48,12 @@ class AuditAction(models.TextChoices):
     BONUS_GIVEN = "payments.bonus", "Bonus given"
     PAYMENT_RECORDED = "payments.recorded", "Payment recorded"
     PAYMENT_UNDONE = "payments.undone", "Record of a payment undone"
+    PANEL_CONNECTED = "recruitment.connected", "Panel connected"
+    PANEL_DISCONNECTED = "recruitment.disconnected", "Panel disconnected"
+    PANEL_STUDY_CREATED = "recruitment.created", "Study created on the panel"
+    PANEL_STUDY_CHANGED = "recruitment.changed", "Study on the panel changed"
+    PANEL_GROUP_FILLED = "recruitment.group", "Participant group filled"
+    PANEL_WEBHOOKS = "recruitment.webhooks", "Webhooks set up"
     WORKSPACE_CREATED = "workspace.created", "Workspace created"
     WORKSPACE_CHANGED = "workspace.changed", "Workspace changed"
     WORKSPACE_DELETED = "workspace.deleted", "Workspace deleted"
@@ -70,7 +76,8 @@ class AuditAction(models.TextChoices):
 #: Group -> its name on the page, in this order.
 AUDIT_GROUPS = {
     "study": "Study", "items": "Items", "judgments": "Judgments", "members": "Members", "exclusions": "Exclusions",
-    "qualifications": "Qualifications", "payments": "Payments", "workspace": "Workspace", "endpoints": "Endpoints",
+    "qualifications": "Qualifications", "payments": "Payments", "recruitment": "Recruitment",
+    "workspace": "Workspace", "endpoints": "Endpoints",
     "access": "Accounts and tokens", "people": "Personal data",
 }  # fmt: skip
 

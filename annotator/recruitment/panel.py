@@ -19,6 +19,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.errors import Refused, Trouble
+from annotator.recruitment.api import PanelApi, PanelApiError
 from annotator.recruitment.identity import LinkRefused, PanelIdentity
 from annotator.recruitment.webhooks import Webhook, WebhookRefused
 
@@ -162,6 +163,17 @@ class Panel:
         """Verify a webhook's signature and time, and translate it. Raises ``WebhookRefused``."""
         raise WebhookRefused(f"{self.title} sends no webhooks.", status=404)
 
+    #: Whether the panel has an API with which studies are created and watched there; ``api`` then returns it.
+    has_api: ClassVar[bool] = False
+    #: The address of the API. A token is only sent to the address for which it was entered.
+    api_url: str = ""
+    #: The devices that a study there can ask for, with their names for researchers.
+    devices: ClassVar[Mapping[str, str]] = {}
+
+    def api(self, token: str) -> PanelApi:
+        """The panel's API with a researcher's token. Sends nothing yet."""
+        raise PanelApiError(f"{self.title} has no API.")
+
     #: The button that downloads the file for payments in bulk. Empty: the panel takes none.
     payments_label: ClassVar[str] = ""
 
@@ -172,7 +184,8 @@ class Panel:
 
     # -- words for researchers -------------------------------------------------------------------------
 
-    #: Sentences added to the help of a study's settings, by field, and to that of the secret (``secret``).
+    #: Sentences added to the help of a study's settings, by field, and to those of the webhooks' secret
+    #: (``secret``) and the API's token (``token``).
     hints: ClassVar[Mapping[str, str]] = {}
 
     def link_words(self, signed: bool) -> str:

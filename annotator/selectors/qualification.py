@@ -100,6 +100,14 @@ def _meets(requirement: str, hit_type: str, digest: str | None) -> bool:
     return name == hit_type and (digest is None or digest.startswith(wanted))
 
 
+def holders_of(requirement: str, *, workspace_id: int | None) -> list[int]:
+    """The raters who meet a requirement in a workspace."""
+    name = requirement.partition("@")[0]
+    held = Qualification.objects.filter(_in(workspace_id), hit_type=name, revoked_at__isnull=True)
+    found = held.values_list("rater", "hit_type", "exam__digest")
+    return sorted({rater for rater, hit_type, digest in found if _meets(requirement, hit_type, digest)})
+
+
 def qualified(participation: Participation) -> bool:
     """Whether the person is qualified: by the study's exam version or a grant that hasn't been revoked."""
     return _of_study(participation).filter(revoked_at__isnull=True).exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -14,6 +15,7 @@ from annotator.core.sealed import Unreadable, resealed, seal, unseal
 from annotator.models import (
     AuditAction,
     Exclusion,
+    PanelConnection,
     PanelEvent,
     PanelLink,
     Participation,
@@ -67,11 +69,16 @@ def panel_secret_set(*, study: Study, by: User | None, secret: str) -> Study:
 
 
 def panel_secret(study: Study) -> str:
-    """The secret of a study's webhooks; empty if none is set, or if no secret key can read it."""
-    if not study.panel_secret_sealed:
+    """The secret of a study's webhooks: its own, or that of its workspace's connection to the panel. Empty if none is set, or
+    if no secret key can read it."""
+    sealed = study.panel_secret_sealed
+    if not sealed:
+        connection = PanelConnection.objects.filter(workspace=study.workspace_id, panel=study.panel).first()
+        sealed = connection.secret_sealed if connection is not None else ""
+    if not sealed:
         return ""
     try:
-        return unseal(study.panel_secret_sealed, purpose=PURPOSE)
+        return unseal(sealed, purpose=PURPOSE)
     except Unreadable as error:
         log.error("the webhook secret of %s can't be read: %s", study.slug, error)
         return ""
@@ -79,19 +86,26 @@ def panel_secret(study: Study) -> str:
 
 @transaction.atomic
 def panel_secrets_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
-    """Encrypt every webhook secret with the newest ``SECRET_KEY``; returns how many were changed, and the studies whose
-    secret no key can decrypt."""
+    """Encrypt every webhook secret with the newest ``SECRET_KEY``; returns how many were changed, and the studies and workspaces
+    whose secret no key can decrypt."""
     changed, unreadable = 0, []
-    for study in Study.objects.select_for_update().exclude(panel_secret_sealed="").order_by("pk"):
+    rows: list[tuple[Any, str, str]] = [
+        (study, "panel_secret_sealed", study.slug)
+        for study in Study.objects.select_for_update().exclude(panel_secret_sealed="").order_by("pk")
+    ]
+    connections = PanelConnection.objects.select_for_update(of=("self",)).select_related("workspace")
+    rows += [(one, "secret_sealed", str(one)) for one in connections.exclude(secret_sealed="").order_by("pk")]
+    for row, name, title in rows:
+        before = getattr(row, name)
         try:
-            sealed = resealed(study.panel_secret_sealed, purpose=PURPOSE)
+            sealed = resealed(before, purpose=PURPOSE)
         except Unreadable:
-            unreadable.append(study.slug)
+            unreadable.append(title)
             continue
-        if sealed != study.panel_secret_sealed:
+        if sealed != before:
             changed += 1
             if not dry_run:
-                Study.objects.filter(pk=study.pk).update(panel_secret_sealed=sealed)
+                type(row).objects.filter(pk=row.pk).update(**{name: sealed})
     return changed, unreadable
 
 

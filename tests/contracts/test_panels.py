@@ -127,7 +127,7 @@ def test_its_ids_are_recognised_in_texts_and_ordinary_words_are_not(panel: Panel
 @every_panel
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_its_words_are_whole_and_name_it(panel: Panel, language: str) -> None:
-    assert set(panel.hints) <= {field.name for field in Study._meta.concrete_fields} | {"secret"}
+    assert set(panel.hints) <= {field.name for field in Study._meta.concrete_fields} | {"secret", "token"}
     assert set(panel.troubles) == KINDS
     with translation.override(language):
         texts = [str(panel.return_label), str(panel.site_label)]

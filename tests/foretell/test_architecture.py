@@ -90,7 +90,7 @@ def test_files_can_be_read_in_one_sitting() -> None:
 
 
 def test_only_its_own_file_names_a_panel() -> None:
-    """A second panel is then one file. Migrations stay as they were written; documentation may have examples."""
+    """A second panel is then one file, or one and its parts beside it. Migrations stay as they were written; documentation may have examples."""
     files = [
         *own_files(PRODUCT, ".py"),
         *own_files(("templates", "static"), ".html", ".txt", ".js", ".css"),
@@ -98,8 +98,10 @@ def test_only_its_own_file_names_a_panel() -> None:
     files = [path for path in files if "migrations" not in path.parts]
     for panel in PANELS:
         names = re.compile("|".join((rf"(?i:(?<![a-z]){panel.name}(?![a-z]))", *panel.parameters)))
-        naming = [path.relative_to(env.ROOT) for path in files if names.search(path.read_text("utf-8"))]
-        assert naming == [Path(f"annotator/recruitment/panels/{panel.name}.py")]
+        naming = {path.relative_to(env.ROOT) for path in files if names.search(path.read_text("utf-8"))}
+        own = Path("annotator/recruitment/panels")
+        parts = {path.relative_to(env.ROOT) for path in (env.ROOT / own).glob(f"_{panel.name}_*.py")}
+        assert naming == {own / f"{panel.name}.py"} | parts
 
 
 #: Attributes with an underscore that their libraries document, or name in place of a public one.

@@ -30,6 +30,7 @@ NO_DOCUMENT = {
     "evaluation:report_export 200",  # a file in HTML
     "admin:study_export_file 404",  # files that the objects here don't have
     "admin:study_panel_payments 404",
+    "admin:study_panel_new 404",
     "evaluation:report_file 404",
 }
 #: Icons that screen readers would read aloud, each as its name in letters ("list_alt").

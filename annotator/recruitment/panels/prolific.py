@@ -23,6 +23,8 @@ import jwt
 
 from annotator.recruitment.identity import LinkRefused, PanelIdentity
 from annotator.recruitment.panel import CompletionCode, OpenedLink, Panel
+from annotator.recruitment.panels._prolific_api import ProlificApi
+from annotator.recruitment.requests import ApiRequests
 from annotator.recruitment.signing_keys import ALGORITHMS, SigningKeys
 from annotator.recruitment.webhooks import (
     STUDY_CHANGED,
@@ -44,7 +46,7 @@ KINDS = {"submission.status.change": SUBMISSION_CHANGED, "study.status.change": 
 
 
 class Prolific(Panel):
-    """Signed and plain links, three codes, webhooks, and bulk bonus payments."""
+    """Signed and plain links, codes, webhooks, bulk bonus payments, and an API."""
 
     name = "prolific"
     title = "Prolific"
@@ -54,20 +56,27 @@ class Prolific(Panel):
     token = "prolific_token"  # noqa: S105 - the name of a parameter
     identifiers = {"Prolific id": r"[0-9A-Fa-f]{24}"}
     webhooks = True
+    has_api = True
+    devices = {"desktop": "computers", "tablet": "tablets", "mobile": "phones"}
     payments_label = "Download for Prolific's bulk bonus payment"
     hints = {
         "panel_study_ids": "It is in the address of the study's page on Prolific.",
         "screened_out_code": "On Prolific, choose that this code pays them the screen-out reward.",
         "partly_code": "On Prolific, choose that submissions with this code are reviewed by hand, and pay the tasks as a bonus.",
         "declined_code": "On Prolific, choose that this code asks them to return the submission.",
+        "token": "On Prolific, choose Settings > Go to API token page. The token has all rights of your account there.",
         "secret": "Prolific's API returns it when you create a secret for the workspace there.",
     }
 
     def __init__(self) -> None:
+        self.api_url = env.text("PROLIFIC_API_URL", "https://api.prolific.com")
         self.issuer = env.text("PROLIFIC_ISSUER", "https://www.prolific.com")
         self.keys = SigningKeys(
             env.text("PROLIFIC_KEYS_URL", "https://api.prolific.com/.well-known/study/jwks.json")
         )
+
+    def api(self, token: str) -> ProlificApi:
+        return ProlificApi(ApiRequests(self.api_url, self.title, token))
 
     def link_words(self, signed: bool) -> str:
         secured = ", and turn on the secured external URL there" if signed else ""

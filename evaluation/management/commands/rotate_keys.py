@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys [--check]``: encrypt stored API keys, second factors and webhook secrets with the newest secret key."""
+"""``manage.py rotate_keys [--check]``: encrypt stored API keys, second factors, tokens of panels and webhook secrets with the newest secret key."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotator.core.words import plural
+from annotator.services.panel_connection import panel_tokens_rotate
 from annotator.services.panel_events import panel_secrets_rotate
 from annotator.services.second_factor import second_factors_rotate
 from evaluation.services.endpoint import endpoint_keys_rotate
@@ -15,7 +16,7 @@ from evaluation.services.signing_key import signing_keys_rotate
 
 class Command(BaseCommand):
     help = (
-        "Encrypt the stored API keys of endpoints, people's second factors, webhook secrets and the labs' signing keys with SECRET_KEY. Those encrypted with one of SECRET_KEY_FALLBACKS are read "
+        "Encrypt the stored API keys of endpoints, people's second factors, tokens of recruitment panels, webhook secrets and the labs' signing keys with SECRET_KEY. Those encrypted with one of SECRET_KEY_FALLBACKS are read "
         "and encrypted again; afterwards the fallbacks can be removed. Run it after changing SECRET_KEY."
     )
 
@@ -36,6 +37,9 @@ class Command(BaseCommand):
         webhooks, unread = panel_secrets_rotate(dry_run=check)
         if webhooks or unread:
             self.stdout.write(f"{plural(webhooks, 'webhook secret')} {will} with the new secret key.")
+        tokens, locked = panel_tokens_rotate(dry_run=check)
+        if tokens or locked:
+            self.stdout.write(f"{plural(tokens, 'token')} of panels {will} with the new secret key.")
         signing, unsigned = signing_keys_rotate(dry_run=check)
         if signing or unsigned:
             self.stdout.write(f"{plural(signing, 'signing key')} {will} with the new secret key.")
@@ -43,6 +47,11 @@ class Command(BaseCommand):
             raise CommandError(
                 f"No secret key can decrypt the signing key of releases: {', '.join(unsigned)}. Add the key that it was encrypted with "
                 "to SECRET_KEY_FALLBACKS and run this again."
+            )
+        if locked:
+            raise CommandError(
+                f"No secret key can decrypt the token of: {', '.join(locked)}. Add the key that it was encrypted with to "
+                "SECRET_KEY_FALLBACKS and run this again, or connect the panel again (Settings > Recruitment)."
             )
         if unread:
             raise CommandError(
@@ -59,5 +68,5 @@ class Command(BaseCommand):
                 f"No secret key can decrypt the stored key of: {', '.join(endpoints.unreadable)}. Add the key that they were "
                 "encrypted with to SECRET_KEY_FALLBACKS and run this again, or enter these API keys again."
             )
-        if check and (endpoints.resealed or factors or webhooks or signing):
+        if check and (endpoints.resealed or factors or webhooks or tokens or signing):
             raise CommandError("Run rotate_keys without --check before you remove SECRET_KEY_FALLBACKS.")

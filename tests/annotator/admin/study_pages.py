@@ -60,6 +60,7 @@ SENT = {
     "images/": "editor",
     "images/IMAGE/delete/": "editor",
     "recruitment/": "editor",
+    "recruitment/new/": "editor",
     "exclude/judgment/JUDGMENT/": "reviewer",
     "exclusions/EXCLUSION/collect/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",

@@ -40,6 +40,8 @@ OF_STUDY = [
     ("work_accept", "post", "reviewer"),
     ("payment_undo", "post", "reviewer"),
     ("bonus", "post", "reviewer"),
+    ("panel_studies", "get", "viewer"),
+    ("panel_studies", "post", "editor"),
     ("participants", "get", "viewer"),
     ("members", "get", "viewer"),
     ("members", "post", "owner"),

@@ -44,6 +44,7 @@ def places(researcher: User) -> dict[str, str]:
     return {
         "study-detail": f"{root}studies/mine/",
         **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "reopen", "progress", "items")},
+        "panel_studies": f"{root}studies/mine/panel/",
         "images": f"{root}studies/mine/images/",
         "image": f"{root}studies/mine/images/{make_image(study).pk}/",
         "material_import": f"{root}studies/mine/material/",
