@@ -134,12 +134,13 @@ def _judgments_wait() -> None:
 
 @transaction.atomic
 def plan_look_log(*, study: Study, user: User | None = None) -> PlanLook | None:
-    """Record that a report of the study is made while it isn't complete; None without a sealed plan, or if it is complete."""
+    """Record that a report of the study is made while it isn't complete; None without a sealed plan or people's judgments, or if it is
+    complete."""
     row = AnalysisPlan.objects.filter(study=study, sealed_at__isnull=False).first()
     if row is None:
         return None
     done, planned = study_completeness(study)
-    if done >= planned:
+    if not 0 < done < planned:
         return None
     look = PlanLook.objects.create(plan=row, by=user, judgments=done, planned=planned)
     audit_write(
