@@ -14,6 +14,7 @@ from evaluation.planning.plan_document import (
     PlanError,
     hypothesis_read,
 )
+from evaluation.planning.plan_power import Assumed
 from evaluation.reports.choices import RULES
 
 #: A field of the plan -> the form's field that shows its errors, where they differ.
@@ -116,6 +117,31 @@ class PlanForm(forms.Form):
             top = name.partition("[")[0].partition(".")[0]
             field = _SHOWN_AT.get(top, top)
             self.add_error(field if field in self.fields else None, f"{name}: {text}")
+
+
+class PowerForm(forms.Form):
+    """What a power calculation takes for granted."""
+
+    precision = forms.FloatField(
+        initial=0.7, label="Precision of the second system", help_text="The first has the smallest effect of interest more."
+    )  # fmt: skip
+    accuracy = forms.FloatField(
+        initial=0.85,
+        label="Raters’ accuracy",
+        help_text="How often a rater gives the label of a careful reader.",
+    )
+    clustering = forms.FloatField(
+        initial=0.1, label="Correlation within instances", help_text="Between follow-ups of one instance."
+    )
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or {}
+        if not self.errors:
+            try:
+                self.assumed = Assumed(**found)
+            except ValueError as error:
+                self.add_error(str(error).partition(":")[0], str(error))
+        return found
 
 
 def _lines(text: str) -> list[str]:

@@ -16,10 +16,12 @@ from annotator.core.errors import Conflict
 from annotator.models import Membership, Study
 from annotator.selectors.study import roles_from, study_get_for, study_role
 from annotator.selectors.user import user_of
-from evaluation.forms.analysis_plan import PlanForm
+from evaluation.forms.analysis_plan import PlanForm, PowerForm
 from evaluation.planning.plan_document import PlanError
 from evaluation.selectors.analysis_plan import PlanState, plan_state
 from evaluation.services.analysis_plan import plan_save, plan_seal
+from evaluation.services.plan_power import plan_power_store
+from evaluation.views.plan_curves import curves
 
 #: The largest file of a plan.
 _MOST = 1_000_000
@@ -34,7 +36,15 @@ def plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     study = study_get_for(user=request.user, pk=study_pk, role=role)
     state = plan_state(study=study)
     form = PlanForm(initial=PlanForm.values_of(state.plan) if state.plan else None)
-    if request.method == "POST":
+    power = PowerForm(request.POST if "power" in request.POST else None)
+    if request.method == "POST" and "power" in request.POST:
+        if power.is_valid():
+            try:
+                plan_power_store(study=study, assumed=power.assumed)
+            except (Conflict, PlanError) as error:
+                messages.error(request, str(error))
+            return redirect("evaluation:plan", study_pk)
+    elif request.method == "POST":
         if "seal" in request.POST or "plan" in request.FILES:
             try:
                 _act(request, study)
@@ -55,8 +65,8 @@ def plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     return render(
         request,
         "evaluation/plan.html",
-        _context(request, study, state, form),
-        status=422 if form.errors else 200,
+        _context(request, study, state, form, power),
+        status=422 if form.errors or power.errors else 200,
     )
 
 
@@ -86,13 +96,18 @@ def plan_read(body: bytes) -> Any:
         raise PlanError({"file": f"{where}; expected a JSON file of a plan"}) from None
 
 
-def _context(request: HttpRequest, study: Study, state: PlanState, form: PlanForm) -> dict[str, Any]:
+def _context(
+    request: HttpRequest, study: Study, state: PlanState, form: PlanForm, power: PowerForm
+) -> dict[str, Any]:
     role = study_role(user=request.user, study=study)
     study.my_role = role or ""  # type: ignore[attr-defined]  # the study's tabs need it again
     return {
         "study": study,
         "state": state,
         "form": form,
+        "power_form": power,
+        "power_lines": [(f"{share:.1f}", 1 - share) for share in (1.0, 0.8, 0.5, 0.0)],
+        "curves": curves(state.row.power) if state.row and state.row.power else [],
         "can_edit": role in roles_from(Membership.Role.EDITOR),
     }
 

@@ -73,3 +73,27 @@ def test_a_plan_is_written_read_sealed_and_downloaded(tmp_path: Path) -> None:
     assert client.post(f"{api}seal/").status_code == 409
     assert "sealed" in client.post(page, FORM, follow=True).content.decode()
     assert AnalysisPlan.objects.get().document["notes"] == ""
+
+
+def test_power_is_computed_and_drawn_on_the_page() -> None:
+    study = make_study(pay_per_item="0.5", minutes_per_item=2)
+    for number in range(20):
+        make_item(study, instance=f"x{number // 2}", system="robot-ab"[:6] + "ab"[number % 2])
+    client, page = client_of(study), reverse("evaluation:plan", args=[study.pk])
+    client.post(page, FORM)
+    out = io.StringIO()
+    call_command("plan", study.slug, power=True, runs=5, stdout=out)
+    assert "H2: power is simulated for precision only" in out.getvalue()
+    power = AnalysisPlan.objects.get().power
+    assert power is not None
+    planned = next(
+        row for row in power["rows"] if (row["instances"], row["raters"]) == (10, study.redundancy)
+    )
+    assert planned["judgments"] == 20 * study.redundancy
+    assert planned["cost"] == planned["judgments"] * 0.5
+    shown = client.get(page).content.decode()
+    assert "Power of H1 against instances" in shown
+    assert f"<td>{planned['judgments']}</td>" in shown
+    wrong = client.post(page, {"power": "1", "precision": "7", "accuracy": "0.9", "clustering": "0.1"})
+    assert wrong.status_code == 422
+    assert "precision: got 7; expected a number between 0 and 1" in wrong.content.decode()
