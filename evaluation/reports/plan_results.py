@@ -212,12 +212,9 @@ class _Result:
 
     def _verdict(self, plan: Plan, p: float, valid: Estimate | None) -> str:
         shown = self.difference if valid is None else valid
-        if not shown.defined:
+        if not shown.defined or math.isnan(p if valid is None else valid.low):
             return "open"
-        if valid is None:
-            significant = not math.isnan(p) and p <= plan.alpha
-        else:
-            significant = not math.isnan(valid.low) and not valid.low <= 0 <= valid.high
+        significant = p <= plan.alpha if valid is None else not valid.low <= 0 <= valid.high
         right = {"greater": shown.value > 0, "less": shown.value < 0, "different": True}[self.one.direction]
         if significant and right and abs(shown.value) < self.one.smallest_effect:
             return "supported, below the smallest effect of interest"

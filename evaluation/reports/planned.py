@@ -76,7 +76,7 @@ def _refs(ctx: Context, metric: str, name: str, one: Hypothesis) -> Iterator[Ref
         yield Ref(exactly(table), row, column)
     elif metric == "precision":
         common = ctx.choices.restriction == "common"
-        column = f"{'Common' if common else 'All'} instances | Macro precision"
+        column = f"Macro precision | {'Common' if common else 'All'} instances"
         yield Ref("p1-table-4-details", exactly(row), column, side)
         if name != ALL:
             (shown,) = system_columns(ctx, [name])

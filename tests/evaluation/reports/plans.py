@@ -13,17 +13,17 @@ H2 = {"name": "H2", "metric": "kappa", "of": "gpt", "value": 0.2}
 H3 = {
     "name": "H3",
     "metric": "cell",
-    "of": "p1-table-4-details | robot-b | No answer",
+    "of": "p1-table-4-details | robot-b | Micro precision",
     "direction": "less",
-    "value": 0.5,
+    "value": 0.9,
 }
 
 
 def sealed_study(*, instances: int = 16, hypotheses: Any = (H1, H2, H3), **plan: Any) -> Study:
-    """Each instance has a follow-up of each system; robot-a is always what its explanation says, robot-b half of the time."""
+    """Each instance has a follow-up of each system; robot-a is always what its explanation says, robot-b in a quarter of them."""
     study = make_study(redundancy=2)
     for number in range(instances):
-        for system, real in (("robot-a", "yes"), ("robot-b", "yes" if number % 2 else "no")):
+        for system, real in (("robot-a", "yes"), ("robot-b", "no" if number % 4 else "yes")):
             key = f"i{number:03}{system[-1]}"
             make_item(study, key=key, instance=f"x{number:03}", system=system, real_output=real)
     plan_save(study=study, document={"hypotheses": list(hypotheses)} | plan)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from annotator.models import Study
 from evaluation.reports.plan_so_far import planned_so_far
+from evaluation.reports.words import number
 from tests.evaluation.reports.plans import H1, judge, sealed_study
 from tests.evaluation.reports.studies import cells_of, client_of, stored
 
@@ -31,8 +33,9 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     assert valid["high"] - valid["low"] > plain["high"] - plain["low"]
     assert cells["H1", "Result"]["text"] == ("supported" if value.low > 0 else "not supported")
     shown = client.get(part, headers={"hx-request": "true"}).content.decode()
-    assert f"{value.low:.3f} to {value.high:.3f}" in shown
-    assert f"{plain['low']:.3f}" not in shown
+    assert f"{number(value.low)} to {number(value.high)}" in shown
+    assert number(plain["low"]) not in shown
+    Study.objects.update(state="live", snapshot=study.snapshots.create(number=1, digest="d", content={}))
     assert part in client.get(reverse("admin:study_live", args=[study.pk])).content.decode()
 
 

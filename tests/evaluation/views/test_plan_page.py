@@ -46,7 +46,7 @@ def test_a_plan_is_written_read_sealed_and_downloaded(tmp_path: Path) -> None:
     assert document["plan"]["exclusion_rules"] == {"Too fast": "under 5 seconds"}
     put = client.put(api, {"hypotheses": []}, content_type="application/json")
     assert put.status_code == 400
-    assert put.json()["hypotheses"] == ["got []; expected a list of 1 to 50 hypotheses"]
+    assert put.json()["errors"]["hypotheses"] == ["got []; expected a list of 1 to 50 hypotheses"]
     document["plan"]["notes"] = "From the *file*."
     assert (
         client.put(api, document, content_type="application/json").json()["plan"]["notes"]
