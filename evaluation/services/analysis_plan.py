@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict
-from annotator.models import AuditAction, Study, User
+from annotator.models import AuditAction, Rater, Study, User
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
 from evaluation.models import AnalysisPlan, PlanLook
@@ -64,6 +64,12 @@ def plan_check(*, study: Study, document: Any) -> Plan:
     except ChoicesError as error:
         for name, text in error.errors.items():
             errors[f"options.{name}"] = f"got {plan.options.get(name)!r}; {text}"
+    alone = str(plan.options.get("rule", "")).partition("single:")[2]
+    if alone and Rater.objects.filter(name=alone, kind="human").exists():
+        # Plans are read by whoever sees the study, also with tokens that mayn't read participants' data.
+        errors["options.rule"] = (
+            "got the name of a person; expected a rule over raters, or single: with a simulator"
+        )
     kind, known = study_hit_type(study), system_names(study)
     for number, one in enumerate(plan.hypotheses):
         at = f"hypotheses[{number}]"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.validation.plan_grid import share_significant
 from evaluation.planning.confidence_sequence import confidence_sequence
 from evaluation.planning.plan_document import Plan, plan_parse
 from evaluation.planning.sequential import DIFFERENCE, alpha_each, valid_interval
@@ -52,3 +53,8 @@ def test_without_a_stopping_rule_there_is_no_such_interval() -> None:
     assert same.interval == "none: all instances have the same value"
     few = valid_interval([1.0] * 7, planned=7, plan=plan_of("pocock", 1))
     assert few.reason == "at least 8 instances are needed, found 7"
+
+
+def test_null_studies_that_are_watched_are_seldom_called_significant() -> None:
+    """The grid of ``benchmarks.validation.plan_grid`` with fewer studies."""
+    assert share_significant("confidence_sequence", [], studies=40, rng=np.random.default_rng(3)) <= 0.05

@@ -32,10 +32,10 @@ def sealed_study(*, instances: int = 16, hypotheses: Any = (H1, H2, H3), **plan:
 
 
 def judge(study: Study, *, instances: int = 16) -> None:
-    """Two people and a simulator judge the first instances: the people say yes but for every seventh item of one of them."""
+    """Two people and a simulator judge the first instances: the people say yes but for every eleventh item of one of them."""
     ann, bob = make_rater("ann"), make_rater("bob")
     gpt = make_rater("gpt", kind="simulator", source="simulator")
     for number, item in enumerate(study.items.order_by("key")[: 2 * instances]):
-        make_judgment(item, ann, "no" if number % 7 == 3 else "yes")
-        make_judgment(item, bob, "no" if number % 7 in (3, 5) else "yes")
-        make_judgment(item, gpt, "no" if number % 7 == 3 else "yes")
+        make_judgment(item, ann, "no" if number % 11 == 3 else "yes")
+        make_judgment(item, bob, "no" if number % 11 in (3, 5) else "yes")
+        make_judgment(item, gpt, "no" if number % 11 == 3 else "yes")
