@@ -76,7 +76,7 @@ def _act(request: HttpRequest, study: Study) -> None:
         row = plan_seal(study=study, user=user_of(request))
         messages.success(request, f"Plan sealed. SHA-256: {row.digest}")
         return
-    file = request.FILES["plan"]
+    file: Any = request.FILES["plan"]
     if (file.size or 0) > _MOST:
         raise PlanError({"file": f"got {file.size:,} bytes; expected a JSON file of at most {_MOST:,}"})
     plan_save(study=study, document=plan_read(file.read()), user=user_of(request))
