@@ -126,9 +126,8 @@ def _content_across(
     for number, study in enumerate(studies, start=1):
         where = f"study {number} of {len(studies)}"
         with _naming(study):
-            contexts.append(
-                context_of(study, choices, lambda text, where=where: progress(f"{text}, {where}"))
-            )  # type: ignore[misc]
+            told: Callable[[str], None] = lambda text, where=where: progress(f"{text}, {where}")  # type: ignore[misc]  # noqa: E731
+            contexts.append(context_of(study, choices, told))
     if choices.by and all(len(ctx.data.judgments) for ctx in contexts):
         group_alike(contexts)
     built = {}

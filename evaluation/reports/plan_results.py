@@ -122,7 +122,8 @@ def plan_section(ctx: Context, facts: Mapping[str, Any], sections: Sequence[Sect
     """The section of planned comparisons, from the report's other sections and the facts of ``plan_facts``."""
     plan = plan_of_facts(facts)
     results = [_Result(ctx, plan, one, sections) for one in plan.hypotheses]
-    valid = [_estimate(one) for one in facts["valid"]] or [None] * len(results)
+    valid: list[Estimate | None] = [_estimate(one) for one in facts["valid"]]
+    valid = valid or [None] * len(results)
     adjusted = _adjusted(plan, [one.p for one in results])
     rows = [one.row(plan, p, interval) for one, p, interval in zip(results, adjusted, valid, strict=True)]
     early = _early(plan, facts)
@@ -161,8 +162,8 @@ def _early(plan: Plan, facts: Mapping[str, Any]) -> list[str]:
 
 
 def _estimate(raw: Mapping[str, Any]) -> Estimate:
-    numbers = {name: NAN if raw[name] is None else float(raw[name]) for name in ("value", "low", "high")}
-    return Estimate(**numbers, n=int(raw["n"]), reason=str(raw["reason"]), interval=str(raw["interval"]))
+    value, low, high = (NAN if raw[name] is None else float(raw[name]) for name in ("value", "low", "high"))
+    return Estimate(value, low, high, int(raw["n"]), str(raw["reason"]), interval=str(raw["interval"]))
 
 
 class _Result:
