@@ -27,6 +27,8 @@ MODULES = (
     "evaluation.planning.alpha_spending",
     "evaluation.planning.confidence_sequence",
     "evaluation.planning.by_money",
+    "evaluation.planning.plan_power",
+    "evaluation.planning.sequential",
 )
 METRICS = ROOT / "docs" / "metrics.md"
 _INTERVALS = re.compile(

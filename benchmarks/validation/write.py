@@ -20,7 +20,7 @@ TITLES = {
 
 def build() -> str:
     """The whole page."""
-    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched, finite = (
+    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched, finite, planned = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
         for name in (
             "checks",
@@ -34,11 +34,12 @@ def build() -> str:
             "alternative_grid",
             "sequential_grid",
             "finite_grid",
+            "plan_grid",
         )
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `finite_grid` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -111,6 +112,12 @@ def build() -> str:
         "over instances (as a normal one of the same p value) with them: that is an approximation, which fails where shares are near 0 or 1 and instances few, as in the third "
         "design. Don't use them there. The confidence sequence needs no approximation and no plan of looks: it stays below 5 % everywhere, and needs more data to find an effect.",
         "\n".join(_watched(watched)),
+        "## Analysis plans",
+        f"{planned['about']['runs']:,} simulated studies a design, last run on {planned['about']['date']}. The power that a plan is told, beside the share of as many other "
+        "studies that find the effect when their ratings are analysed as a report does. Differences of up to twice the error are those of simulation.",
+        "\n".join(_planned(planned)),
+        f"Studies of two systems that do not differ (60 instances, 2 follow-ups, 3 raters), looked at after every {planned['about']['every']} judgments with the interval that the "
+        f"live page shows; the share that is ever called significant: {_ever(planned)}.",
         "## The same again with other studies",
         *_recheck(again),
     ]
@@ -256,6 +263,19 @@ def _watched(watched: dict[str, Any]) -> Iterator[str]:
         effect = watched["designs"][name]["effect"]
         cells = [f"{100 * row[method]:.1f} %" for method in WATCHED]
         yield f"| {name} | {effect or 'none'} | " + " | ".join(cells) + " |"
+
+
+def _planned(planned: dict[str, Any]) -> Iterator[str]:
+    yield "| study | power of the plan | studies that find the effect | error of the difference |"
+    yield "|---|---|---|---|"
+    for name, row in planned["power"].items():
+        yield f"| {name} | {row['planned']:.3f} | {row['found']:.3f} | {row['error']:.3f} |"
+
+
+def _ever(planned: dict[str, Any]) -> str:
+    return "; ".join(
+        f"{name.replace('_', ' ')}: {100 * share:.1f} %" for name, share in planned["significant"].items()
+    )
 
 
 FINITE = {"precision": "precision, macro", "micro": "precision, micro", "simulatable": "simulatable share"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.api import comparison, datasets, logs, pipelines, releases, reports, runs
+from evaluation.api import comparison, datasets, logs, pipelines, plans, releases, reports, runs
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation_api"
@@ -17,6 +17,8 @@ urlpatterns = [
         reports.ReportColumns.as_view(),
         name="study_report_columns",
     ),
+    path("studies/<study:study>/plan/", plans.StudyPlan.as_view(), name="study_plan"),
+    path("studies/<study:study>/plan/seal/", plans.StudyPlanSeal.as_view(), name="study_plan_seal"),
     path("reports/<row:pk>/", reports.ReportDetail.as_view(), name="report"),
     path("reports/<row:pk>/content/", reports.ReportContent.as_view(), name="report_content"),
     path(

@@ -1,8 +1,9 @@
-"""The rows of this application: endpoints, runs with their calls, pipelines, instances' parts, fine-tuning jobs, stored reports, releases."""
+"""The rows of this application: endpoints, runs with their calls, pipelines, instances' parts, fine-tuning jobs, stored reports, releases, analysis plans."""
 
 from evaluation.models.endpoint import Endpoint
 from evaluation.models.part import InstancePart
 from evaluation.models.pipeline import Pipeline, Recipe
+from evaluation.models.plan import AnalysisPlan, PlanLook
 from evaluation.models.release import Release, ReleaseText
 from evaluation.models.report import Report, ReportFile
 from evaluation.models.run import Batch, Call, Run
@@ -11,12 +12,14 @@ from evaluation.models.training import FineTuning, Reward
 from evaluation.models.validation import QuestionVerdict
 
 __all__ = [
+    "AnalysisPlan",
     "Batch",
     "Call",
     "Endpoint",
     "FineTuning",
     "InstancePart",
     "Pipeline",
+    "PlanLook",
     "QuestionVerdict",
     "Recipe",
     "Release",

@@ -105,7 +105,14 @@ def release_build(
         stated = Stated(about, removed, sorted(found.attributes), free_text, coarsening, numbers)
         progress("Computing the report from the released data")
         with scratch(_read_tables(folder)) as hidden:
-            made = contents_make(hidden, choices=choices, stated=stated, rows=lambda: rows, folder=folder)
+            made = contents_make(
+                hidden,
+                choices=choices,
+                stated=stated,
+                rows=lambda: rows,
+                folder=folder,
+                plan=content.get("plan"),
+            )
         screened = _reasons(found.texts.reasons)
         comparison = reproduction(
             _comparable(without_links(content), found.names, screened),

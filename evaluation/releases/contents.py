@@ -74,10 +74,11 @@ def contents_make(
     rows: Callable[[], Mapping[str, int]],
     folder: Path,
     shown: Callable[[dict[str, Any]], dict[str, Any]] = lambda content: content,
+    plan: dict[str, Any] | None = None,
 ) -> Made:
     """Make the files from the rows of ``scratch``. ``shown`` gives the content of which page and data card are made: the released
-    one where a release is checked, so that a late digit doesn't change them."""
-    computed = compute_across(studies=studies, choices=choices, figures=False)
+    one where a release is checked, so that a late digit doesn't change them. ``plan`` is what the report says about a sealed plan."""
+    computed = compute_across(studies=studies, choices=choices, figures=False, plan=plan)
     ratings = folder / "ratings.csv"
     with ratings.open("wb") as out:
         out.writelines(ratings_csv(studies))

@@ -89,6 +89,7 @@ def release_reproduce(
                     rows=lambda: {table.name: numbers.get(table.name, 0) for table in TABLES},
                     folder=Path(folder),
                     shown=lambda content: _shown(released, _as_made(content, release.manifest)),
+                    plan=released.get("plan"),
                 )
                 coarse = (
                     []

@@ -30,6 +30,8 @@ from evaluation.reports.group_columns import (
     with_group_columns,
 )
 from evaluation.reports.merging import merged, said_once
+from evaluation.reports.plan_results import plan_facts, plan_of_facts, plan_section, plans_across
+from evaluation.reports.planned import Ref, marked, plan_refs
 from evaluation.reports.registry import parts, parts_across
 from evaluation.reports.short_names import names_note, short_names, with_short_names
 from evaluation.reports.summary import summary_of
@@ -62,20 +64,27 @@ def compute(
     choices: Choices,
     progress: Callable[[str], None] = lambda text: None,
     figures: bool = True,
+    plan: JSON | None = None,
 ) -> Computed:
     """Compute a report. The same judgments, choices and software give the same report, digit by digit. ``progress`` is
-    called with a description of each step; without ``figures``, none are drawn. Raises ``ValueError`` if the
+    called with a description of each step; without ``figures``, none are drawn. ``plan`` is what an earlier report said about the
+    study's sealed plan, for a release's tables, which have none. Raises ``ValueError`` if the
     choices do not fit the study (a rule that names a rater who has not judged) or a stored response cannot be read.
     """
-    content, inputs_hash = _content(study, choices, progress)
+    content, inputs_hash = _content(study, choices, progress, plan)
     return Computed(content, inputs_hash, figures_draw(content, progress) if figures else {})
 
 
-def _content(study: Study, choices: Choices, progress: Callable[[str], None]) -> tuple[JSON, str]:
+def _content(
+    study: Study, choices: Choices, progress: Callable[[str], None], plan: JSON | None
+) -> tuple[JSON, str]:
     """The report as JSON, and its inputs' hash. The ratings are gone from memory when the figures are drawn."""
-    context = _context(study, choices, progress)
+    context = context_of(study, choices, progress)
     data, sections = context.data, list(_cut_sections(context).values())
     inputs_hash = inputs_hash_of(context.all_data, choices)
+    plan = plan or plan_facts(context)
+    if plan is not None:
+        sections = [plan_section(context, plan, sections), *sections]
     document = Document(
         title=f"Report on {study.title}",
         sections=sections,
@@ -83,7 +92,8 @@ def _content(study: Study, choices: Choices, progress: Callable[[str], None]) ->
         warnings=_warnings(study, data, choices),
         choices=choices.to_json(),
     )
-    return _finished(document, choices, [data]), inputs_hash
+    refs = plan_refs(context, plan_of_facts(plan)) if plan else ()
+    return _finished(document, choices, [data], plan, refs), inputs_hash
 
 
 def compute_across(
@@ -92,26 +102,32 @@ def compute_across(
     choices: Choices,
     progress: Callable[[str], None] = lambda text: None,
     figures: bool = True,
+    plan: JSON | None = None,
 ) -> Computed:
     """Compute a report across studies: the joined sections of each study, and sections that need several. With one
     study, it is that study's report. The same judgments, choices and software give the same report, whatever the order
-    of the studies. Raises ``ValueError`` as ``compute`` does, naming the study.
+    of the studies. If one of them has a sealed plan, every value is exploratory: plans are about single studies. Raises ``ValueError`` as
+    ``compute`` does, naming the study.
     """
     if len(studies) == 1:
-        return compute(study=studies[0], choices=choices, progress=progress, figures=figures)
-    content, inputs_hash = _content_across(sorted(studies, key=lambda study: study.pk), choices, progress)
+        return compute(study=studies[0], choices=choices, progress=progress, figures=figures, plan=plan)
+    plan = plan or plans_across(studies)
+    content, inputs_hash = _content_across(
+        sorted(studies, key=lambda study: study.pk), choices, progress, plan
+    )
     return Computed(content, inputs_hash, figures_draw(content, progress) if figures else {})
 
 
 def _content_across(
-    studies: Sequence[Study], choices: Choices, progress: Callable[[str], None]
+    studies: Sequence[Study], choices: Choices, progress: Callable[[str], None], plan: JSON | None
 ) -> tuple[JSON, str]:
     """The report across studies as JSON, and its inputs' hash."""
     contexts = []
     for number, study in enumerate(studies, start=1):
         where = f"study {number} of {len(studies)}"
         with _naming(study):
-            contexts.append(_context(study, choices, lambda text, where=where: progress(f"{text}, {where}")))  # type: ignore[misc]
+            told: Callable[[str], None] = lambda text, where=where: progress(f"{text}, {where}")  # type: ignore[misc]  # noqa: E731
+            contexts.append(context_of(study, choices, told))
     if choices.by and all(len(ctx.data.judgments) for ctx in contexts):
         group_alike(contexts)
     built = {}
@@ -140,7 +156,7 @@ def _content_across(
         warnings=said_once(said, len(contexts)),
         choices=choices.to_json(),
     )
-    return _finished(document, choices, data), inputs_hash
+    return _finished(document, choices, data, plan), inputs_hash
 
 
 @contextmanager
@@ -176,14 +192,23 @@ def _joint_sections(across: Across, progress: Callable[[str], None]) -> dict[str
     return found
 
 
-def _finished(document: Document, choices: Choices, data: Sequence[StudyRatings]) -> JSON:
-    """The document as JSON: first the summary, last how it was computed; simulators have short names."""
+def _finished(
+    document: Document,
+    choices: Choices,
+    data: Sequence[StudyRatings],
+    plan: JSON | None,
+    planned: Sequence[Ref] = (),
+) -> JSON:
+    """The document as JSON: first the summary, last how it was computed; simulators have short names. With a sealed plan, its values are
+    marked."""
     names = short_names(name for one in data for name in one.judgments.raters.simulators)
     judged = any(len(one.judgments) for one in data)
     sections = [*(summary_of(document.sections) if judged else ()), *document.sections]
-    content = with_short_names(replace(document, sections=sections).to_json(), names)
+    whole = replace(document, sections=sections).to_json()
+    content = with_short_names(marked(whole, planned) if plan else whole, names)
     method = replace(_method(choices), notes=names_note(names))
-    return {**content, "sections": [*content["sections"], method.to_json()]}
+    content = {**content, "sections": [*content["sections"], method.to_json()]}
+    return {**content, "plan": plan} if plan else content
 
 
 def _distinct_titles(studies: Sequence[Study]) -> dict[int, str]:
@@ -192,7 +217,10 @@ def _distinct_titles(studies: Sequence[Study]) -> dict[int, str]:
     return {s.pk: f"{s.title} ({s.slug})" if uses[s.title] > 1 else s.title for s in studies}
 
 
-def _context(study: Study, choices: Choices, progress: Callable[[str], None]) -> Context:
+def context_of(
+    study: Study, choices: Choices, progress: Callable[[str], None] = lambda text: None
+) -> Context:
+    """The ratings of a study for a report with these choices; raises ``ValueError`` as ``compute`` does."""
     progress("Reading the judgments")
     data = study_ratings(
         study=study,

@@ -28,6 +28,8 @@ class ShownCell:
     detail: str = ""
     numeric: bool = True
     strong: bool = False
+    #: Whether a sealed plan names the value.
+    planned: bool = False
 
     @property
     def undefined(self) -> bool:
@@ -248,16 +250,19 @@ def shown_cell(cell: Mapping[str, Any]) -> ShownCell:
         f"rule: {cell['rule']}" if cell["rule"] else "",
         f"left out: {words.left_out(cell['left_out'])}" if cell["left_out"] else "",
         f"interval: {cell['interval']}" if cell["interval"] else "",
+        str(cell.get("analysis", "")),
     ]
     detail = "; ".join(part for part in parts if part)
+    planned = cell.get("analysis") == "planned"
     if cell["value"] is None:
-        return ShownCell("not defined", reason=cell["reason"], detail=detail)
+        return ShownCell("not defined", reason=cell["reason"], detail=detail, planned=planned)
     return ShownCell(
         words.number(cell["value"], cell["shape"]),
         interval=words.interval(cell["low"], cell["high"], cell["shape"]),
         no_interval=words.no_interval(cell),
         detail=detail,
         strong=cell["strong"],
+        planned=planned,
     )
 
 

@@ -13,7 +13,7 @@ SENTENCES = 5
 #: Sections on what was judged, how far raters agree, and how simulators compare; every summary uses them.
 FIRST, LAST = ("data", "agreement"), "calibration"
 #: Sections that repeat findings in other words (agreement) or report none.
-OTHERS = ("conduct", "method", "p1-table-3", "p2-table-2", "p3-table-18")
+OTHERS = ("analysis-plan", "conduct", "method", "p1-table-3", "p2-table-2", "p3-table-18")
 
 
 def summary_of(sections: Sequence[Section]) -> list[Section]:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.models import Study, User
 from evaluation.models import Report, ReportFile
+from evaluation.services.analysis_plan import plan_look_log
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ def report_create(
 ) -> Report:
     """Request a report on a study, or across it and ``others``; the job starts once the transaction is committed.
 
-    The caller has checked that the researcher may do so for all the studies. Raises ``ChoicesError`` if a choice is
+    Requested before a study with a sealed plan is complete, it is recorded as an early look. The caller has checked that the researcher may do so for all the studies. Raises ``ChoicesError`` if a choice is
     invalid; then nothing is stored. Without ``send``, the caller computes it.
     """
     from evaluation.reports.choices import Choices
@@ -41,6 +42,9 @@ def report_create(
     report.full_clean()
     report.save()
     report.others.set([other for other in others if other.pk != study.pk])
+    if checked.count != "rehearsal":
+        for one in {study.pk: study, **{other.pk: other for other in others}}.values():
+            plan_look_log(study=one, user=user)
     if send:
         transaction.on_commit(lambda: _send(report.pk))
     return report

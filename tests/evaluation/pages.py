@@ -20,6 +20,7 @@ PAGES = {
     "/admin/evaluation/run/STUDY_RUN/scores.jsonl": "viewer",
     "/admin/evaluation/call/CALL/change/": "viewer",
     "/studies/STUDY/reports/": "viewer",
+    "/studies/STUDY/plan/": "viewer",
     "/api/v1/studies/mine/runs/": "viewer",
     "/api/v1/studies/mine/report-columns/": "viewer",
     "/api/v1/studies/mine/human-scores/": "viewer",
@@ -46,4 +47,6 @@ SENT = {
     "/api/v1/runs/RUN/pause/": "editor",
     "/admin/evaluation/run/RUN/do/cancel/": "editor",
     "/admin/evaluation/pipeline/PIPELINE/do/cancel/": "editor",
+    "/studies/STUDY/plan/": "editor",
+    "/api/v1/studies/mine/plan/seal/": "editor",
 }

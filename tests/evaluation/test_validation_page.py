@@ -9,6 +9,7 @@ from benchmarks.validation.conger_grid import DESIGNS as CONGER_DESIGNS
 from benchmarks.validation.finite_grid import DESIGNS as FINITE_DESIGNS
 from benchmarks.validation.mixed_grid import DESIGNS as MIXED_DESIGNS
 from benchmarks.validation.panels import PANELS
+from benchmarks.validation.plan_grid import POWER as PLANNED
 from benchmarks.validation.sequential_grid import DESIGNS as WATCHED_DESIGNS
 from benchmarks.validation.write import HERE, MIXED, TARGET, build
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS
@@ -143,6 +144,18 @@ def test_watched_studies_without_an_effect_are_seldom_called_significant():
         assert found["plain"] > 0.2, "watching the plain interval misleads"
         if design.paired:  # of a true 5 %, 1,000 studies show 6.4 % at most
             assert max(found["obrien_fleming"], found["pocock"]) <= 0.064, name
+
+
+def test_the_power_of_plans_is_that_of_simulated_studies_and_watched_null_studies_stay_below_five_percent():
+    grid = results("plan_grid")
+    assert grid["about"]["runs"] >= 1_000
+    assert set(grid["power"]) == set(PLANNED)
+    for name, row in grid["power"].items():
+        assert abs(row["planned"] - row["found"]) <= 2.6 * row["error"], name
+    assert grid["about"]["every"] == 20
+    assert grid["significant"]["confidence_sequence"] <= 0.05
+    for name, share in grid["significant"].items():  # of a true 5 %, 1,000 studies show 6.4 % at most
+        assert share <= 0.064, name
 
 
 def test_metrics_were_simulated_often_enough():

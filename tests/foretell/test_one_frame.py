@@ -32,6 +32,8 @@ NO_DOCUMENT = {
     "admin:study_panel_payments 404",
     "admin:study_panel_new 404",
     "evaluation:report_file 404",
+    "evaluation:plan_json 404",
+    "evaluation:plan_markdown 404",
 }
 #: Icons that screen readers would read aloud, each as its name in letters ("list_alt").
 ICONS = "//*[@id='nav-sidebar']//*[contains(@class, 'material-symbols-outlined')][not(ancestor-or-self::*[@aria-hidden='true'])]"

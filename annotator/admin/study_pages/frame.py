@@ -81,7 +81,11 @@ TABS = (
         ),
     ),
     Tab("simulators", "Simulators", (("admin:study_simulators", "Simulators", VIEWER),)),
-    Tab("reports", "Reports", (("evaluation:reports", "Reports", VIEWER),)),
+    Tab(
+        "reports",
+        "Reports",
+        (("evaluation:reports", "Reports", VIEWER), ("evaluation:plan", "Analysis plan", VIEWER)),
+    ),
     Tab(
         "settings",
         "Settings",

@@ -84,7 +84,7 @@ def live(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "live", tab="overview", title=study.title, part=_framed(context, part, mark),
         next=next_of(request, study, progress, editor=may(request, study, EDITOR), external=study_hit_type(study).external),
-        still=still, agreement_url=address_of("evaluation:live_agreement", study.pk), running=study.state == "live",
+        still=still, agreement_url=address_of("evaluation:live_agreement", study.pk), plan_url=address_of("evaluation:live_plan", study.pk), running=study.state == "live",
     )  # fmt: skip
 
 

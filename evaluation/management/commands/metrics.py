@@ -7,7 +7,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evaluation.management.commands.report import add_choice_arguments, choices_from, named, studies_from
+from evaluation.management.commands.report import (
+    add_choice_arguments,
+    choices_from,
+    looks_log,
+    named,
+    studies_from,
+)
 
 #: Sections of a report that are not metrics of explanations.
 OTHERS = ("data", "conduct", "agreement", "distributions", "calibration", "method")
@@ -25,6 +31,7 @@ class Command(BaseCommand):
         from evaluation.reports.exports import export
 
         studies, choices = studies_from(options), choices_from(options)
+        looks_log(studies, choices)
         try:
             content = compute_across(studies=studies, choices=choices, figures=False).content
         except (ValueError, KeyError) as error:

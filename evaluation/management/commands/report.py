@@ -63,6 +63,14 @@ def named(studies: list[Study], error: object) -> str:
     return f"{studies[0].slug}: {error}" if len(studies) == 1 else str(error)
 
 
+def looks_log(studies: list[Study], choices: Choices) -> None:
+    """Record early looks at planned comparisons, as for a report that is stored."""
+    from evaluation.services.analysis_plan import plan_look_log
+
+    for study in studies if choices.count != "rehearsal" else ():
+        plan_look_log(study=study)
+
+
 class Command(BaseCommand):
     help = (
         "Compute the report of a study, or across several, and print it or write it to a file. "
@@ -82,6 +90,7 @@ class Command(BaseCommand):
         studies, choices = studies_from(options), choices_from(options)
         if options["store"]:
             return self.store(studies, choices)
+        looks_log(studies, choices)
         try:
             report = compute_across(
                 studies=studies,

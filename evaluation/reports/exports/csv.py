@@ -38,12 +38,14 @@ COLUMNS = (
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """The whole report as CSV text (RFC 4180). Values aren't rounded; undefined ones are empty, with a reason."""
+    """The whole report as CSV text (RFC 4180). Values aren't rounded; undefined ones are empty, with a reason. Where the study has a
+    sealed plan, a last column says whether a value was planned or is exploratory."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(COLUMNS)
+    width = len(COLUMNS) + bool(content.get("plan"))
+    writer.writerow([*COLUMNS, "analysis"][:width])
     for line in _lines(content):
-        writer.writerow(map(cell_neutral, line))
+        writer.writerow(map(cell_neutral, [*line, ""][:width]))
     return out.getvalue()
 
 
@@ -87,4 +89,5 @@ def _table(section: str, table: Mapping[str, Any], same: list[str]) -> Iterator[
                     cell["interval"],
                     str(estimand_in(cell) or ""),
                     *same,
+                    *([cell["analysis"]] if "analysis" in cell else []),
                 ]

@@ -15,6 +15,8 @@ from evaluation.reports.exports.tex_characters import escape
 SIDEWAYS, PARAGRAPH = 100, 34
 #: Tables with more rows than this break across pages.
 LONG = 45
+#: The mark of a value that a sealed plan names.
+PLANNED = r"\textsuperscript{P}"
 #: Rows of each part of a table that is long and wide.
 PART = 25
 PREAMBLE = (
@@ -54,7 +56,9 @@ def _table(table: Mapping[str, Any]) -> str:
     widths = _widths(table)
     kinds = [_kind(width, head=n < len(table["head"])) for n, width in enumerate(widths)]
     head = [r"    \toprule", *_header(table), r"    \midrule"]
+    planned = any(cell.get("analysis") == "planned" for row in table["rows"] for cell in row["cells"])
     notes = [
+        *([PLANNED + "Planned before the data."] if planned else []),
         *(f"\\textsuperscript{{{mark}}}Not defined: {escape(reason)}." for reason, mark in reasons.items()),
         *(escape(note) for note in [*table["notes"], *table.get("denominators", ())]),
     ]
@@ -189,9 +193,10 @@ def _cell(cell: Mapping[str, Any], reasons: dict[str, str]) -> str:
         return escape(cell["text"])
     if cell["value"] is None:
         mark = reasons.setdefault(cell["reason"], _mark(len(reasons)))
-        return f"n.d.\\textsuperscript{{{mark}}}"
+        return f"n.d.\\textsuperscript{{{mark}}}{PLANNED if cell.get('analysis') == 'planned' else ''}"
     value = escape(words.number(cell["value"], cell["shape"]))
     value = f"\\textbf{{{value}}}" if cell["strong"] else value
+    value += PLANNED if cell.get("analysis") == "planned" else ""
     between = words.interval(cell["low"], cell["high"], cell["shape"])
     between = between or ("(no interval)" if words.no_interval(cell) else "")
     return f"{value} {{\\scriptsize {escape(between)}}}" if between else value

@@ -58,9 +58,10 @@ def _table(table: Mapping[str, Any]) -> list[str]:
 
 
 def _cell(cell: Mapping[str, Any], reasons: dict[str, int]) -> str:
+    planned = " planned" if cell.get("analysis") == "planned" else ""
     if cell["kind"] == "number" and cell["value"] is None:
-        return f"n.d. ({reasons.setdefault(cell['reason'], len(reasons) + 1)})"
-    return words.cell(cell)
+        return f"n.d. ({reasons.setdefault(cell['reason'], len(reasons) + 1)}){planned}"
+    return words.cell(cell) + planned
 
 
 def _lines(value: Any) -> Any:

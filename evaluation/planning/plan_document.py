@@ -1,0 +1,336 @@
+"""A study's analysis plan as a document: hypotheses about named cells of the report, and the rules by which they are tested.
+
+Pure: the plan is read from a file or form, checked, written in one canonical form and hashed. Rows and pages are elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal
+
+JSON = dict[str, Any]
+Direction = Literal["greater", "less", "different"]
+Stopping = Literal["none", "obrien_fleming", "pocock", "confidence_sequence"]
+
+#: Name -> what it is in words. ``cell`` names any cell of the report as "table | row | column".
+METRICS = {
+    "precision": "simulation precision",
+    "simulatable": "simulatable share",
+    "gain": "gain from the explanation",
+    "nsg": "normalized simulatability gain (NSG)",
+    "kappa": "mean of Cohen’s κ between people and the simulator",
+    "alpha": "Krippendorff’s α among people",
+    "cell": "value of the report’s cell",
+}
+#: What is a mean over instances: two systems are tested on the instances that they share, and a stopping rule has a valid interval.
+MEANS = ("precision", "simulatable")
+#: Who a hypothesis is about where it is about nobody in particular.
+ALL = "all"
+DIRECTIONS: Mapping[str, Direction] = {">": "greater", "<": "less", "!=": "different"}
+SIGNS = {name: sign for sign, name in DIRECTIONS.items()}
+TESTS = {
+    "permutation": "permutation of the two systems within instances",
+    "t": "paired t test over instances",
+}
+CORRECTIONS = {
+    "holm": "Holm’s correction over all hypotheses",
+    "bonferroni": "Bonferroni’s correction over all hypotheses",
+    "none": "no correction",
+}
+STOPPING = {
+    "none": "one analysis, when the study is complete",
+    "obrien_fleming": "alpha spending, O’Brien-Fleming type",
+    "pocock": "alpha spending, Pocock type",
+    "confidence_sequence": "anytime-valid confidence sequence: any number of looks",
+}
+SPENDING = ("obrien_fleming", "pocock")
+#: The longest texts and lists.
+LONGEST, MOST = 2_000, 50
+
+
+class PlanError(ValueError):
+    """What is wrong with a plan: for each field, its value and what was expected."""
+
+    def __init__(self, errors: Mapping[str, str]):
+        self.errors = dict(errors)
+        super().__init__("; ".join(f"{name}: {text}" for name, text in self.errors.items()))
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A value of the report compared with another system's (``against``) or with a number (``value``).
+
+    ``of`` is a system, a simulator for kappa, "all", or the cell as "table | row | column". ``smallest_effect`` is the smallest
+    difference of interest, on the scale of the value (0.05 is 5 percentage points).
+    """
+
+    name: str
+    metric: str
+    of: str = ALL
+    direction: Direction = "greater"
+    against: str = ""
+    value: float | None = None
+    smallest_effect: float = 0.0
+    text: str = ""
+
+    def __str__(self) -> str:
+        """One line, as forms have it; ``hypothesis_read`` reads it.
+
+        >>> str(Hypothesis("H1", "precision", "robot-a", against="robot-b", smallest_effect=0.05))
+        'H1: precision of robot-a > robot-b by 0.05'
+        """
+        other = self.against or f"{self.value or 0:g}"
+        by = f" by {self.smallest_effect:g}" if self.smallest_effect else ""
+        return f"{self.name}: {self.metric} of {self.of} {SIGNS[self.direction]} {other}{by}"
+
+    @property
+    def cell(self) -> tuple[str, str, str]:
+        """Table, row and column of a hypothesis about a cell."""
+        table, row, column = self.of.split(" | ", 2)
+        return table, row, column
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An analysis plan. ``options`` are choices of the report that differ from its usual ones; ``rule`` among them is the aggregation.
+
+    ``exclusion_rules`` map a name to a rule in words: an exclusion follows it if its reason begins with the name. ``looks`` are the
+    shares of the judgments at which alpha is spent, the last is 1.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    exclusion_rules: Mapping[str, str] = field(default_factory=dict)
+    test: str = "permutation"
+    correction: str = "holm"
+    alpha: float = 0.05
+    stopping: Stopping = "none"
+    looks: tuple[float, ...] = ()
+    notes: str = ""
+
+    def to_json(self) -> JSON:
+        """As a plain object, with every field."""
+        return asdict(self) | {
+            "hypotheses": [asdict(one) for one in self.hypotheses],
+            "options": dict(self.options),
+            "exclusion_rules": dict(self.exclusion_rules),
+            "looks": list(self.looks),
+        }
+
+
+def plan_parse(raw: Any) -> Plan:
+    """Check a plan from a file or form. Raises ``PlanError`` that names each wrong field, its value and what was expected.
+
+    >>> plan_parse({"hypotheses": [{"name": "H1", "metric": "alpha", "value": 0.6}]}).hypotheses[0].value
+    0.6
+    >>> plan_parse({"hypotheses": [{"name": "H1", "metric": "alfa", "value": 0.6}]})
+    Traceback (most recent call last):
+    ...
+    evaluation.planning.plan_document.PlanError: hypotheses[0].metric: got 'alfa'; expected one of: precision, simulatable, gain, nsg, kappa, alpha, cell
+    """
+    if not isinstance(raw, Mapping):
+        raise PlanError({"plan": f"got {_shown(raw)}; expected an object"})
+    read = _Reader()
+    read.known(raw, "", Plan)
+    listed = raw.get("hypotheses")
+    hypotheses: list[Hypothesis] = []
+    if not isinstance(listed, list) or not 1 <= len(listed) <= MOST:
+        read.error("hypotheses", listed, f"a list of 1 to {MOST} hypotheses")
+    else:
+        hypotheses = [_hypothesis(read, one, f"hypotheses[{number}]") for number, one in enumerate(listed)]
+    names = [one.name for one in hypotheses]
+    for number, name in enumerate(names):
+        if name and name in names[:number]:
+            read.error(f"hypotheses[{number}].name", name, "a name that no other hypothesis has")
+    stopping: Any = read.one_of(raw, "stopping", STOPPING, "none")
+    found = Plan(
+        hypotheses=tuple(hypotheses),
+        options=read.mapping(raw, "options"),
+        exclusion_rules=read.texts(raw, "exclusion_rules"),
+        test=read.one_of(raw, "test", TESTS, "permutation"),
+        correction=read.one_of(raw, "correction", CORRECTIONS, "holm"),
+        alpha=read.number(raw, "alpha", 0.05, least=0.0001, most=0.5),
+        stopping=stopping,
+        looks=_looks(read, raw.get("looks", []), stopping),
+        notes=read.text(raw, "notes", empty=True),
+    )
+    if found.stopping != "none":
+        for number, one in enumerate(hypotheses):
+            if one.metric in METRICS and one.metric not in MEANS:
+                read.error(
+                    f"hypotheses[{number}].metric", one.metric,
+                    f"one of: {', '.join(MEANS)}, for which there are valid intervals under a stopping rule; or the stopping rule none",
+                )  # fmt: skip
+    if read.errors:
+        raise PlanError(read.errors)
+    return found
+
+
+def hypothesis_read(line: str) -> JSON:
+    """A hypothesis from one line of a form: "NAME: METRIC of WHOM > OTHER by EFFECT", with >, < or !=, and a system or number.
+
+    Raises ``ValueError`` where the line has another shape; ``plan_parse`` checks what it says.
+
+    >>> hypothesis_read("H2: nsg of all > 0")["value"]
+    0.0
+    """
+    name, colon, rest = line.strip().partition(": ")
+    metric, of, rest = rest.partition(" of ")
+    sign = min((s for s in DIRECTIONS if f" {s} " in rest), key=lambda s: rest.index(f" {s} "), default="")
+    if not colon or not of or not sign:
+        raise ValueError(
+            f"got {_shown(line)}; expected “NAME: METRIC of WHOM > OTHER by EFFECT”, for example “H1: precision of robot-a > robot-b by 0.05”"
+        )
+    whom, _, other = rest.partition(f" {sign} ")
+    other, by, effect = other.rpartition(" by ") if " by " in other else (other, "", "")
+    number = _number_of(other.strip())
+    found: JSON = {
+        "name": name.strip(),
+        "metric": metric.strip(),
+        "of": whom.strip(),
+        "direction": DIRECTIONS[sign],
+    }
+    found |= {"against": other.strip()} if number is None else {"value": number}
+    if by:
+        size = _number_of(effect.strip())
+        found["smallest_effect"] = effect.strip() if size is None else size
+    return found
+
+
+def _number_of(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _hypothesis(read: _Reader, raw: Any, at: str) -> Hypothesis:
+    if not isinstance(raw, Mapping):
+        read.error(at, raw, "an object with name, metric and what it is compared with")
+        return Hypothesis("", "")
+    read.known(raw, at, Hypothesis)
+    metric = read.one_of(raw, "metric", METRICS, "", at)
+    against, value = read.text(raw, "against", at, empty=True), raw.get("value")
+    if against and value is not None:
+        read.error(f"{at}.value", value, "against or value, not both")
+    elif against and metric in METRICS and metric not in MEANS:
+        read.error(f"{at}.against", against, f"a value: two systems can be compared in {' and '.join(MEANS)}")
+    elif not against:
+        value = read.number(raw, "value", None, at, least=-1e9, most=1e9)
+    found = Hypothesis(
+        name=read.text(raw, "name", at),
+        metric=metric,
+        of=read.text(raw, "of", at) if "of" in raw else ALL,
+        direction=read.one_of(raw, "direction", SIGNS, "greater", at),  # type: ignore[arg-type]
+        against=against,
+        value=None if against else value,
+        smallest_effect=read.number(raw, "smallest_effect", 0.0, at, least=0.0, most=1e9),
+        text=read.text(raw, "text", at, empty=True),
+    )
+    if metric == "cell" and found.of.count(" | ") < 2:
+        read.error(f"{at}.of", found.of, "a cell as “table | row | column”")
+    if metric == "kappa" and found.of == ALL:
+        read.error(f"{at}.of", found.of, "the name of a simulator")
+    if against and found.of in (ALL, against):
+        read.error(f"{at}.of", found.of, f"a system that is compared with {against}")
+    return found
+
+
+def _looks(read: _Reader, raw: Any, stopping: str) -> tuple[float, ...]:
+    if stopping not in SPENDING:
+        if raw:
+            read.error("looks", raw, "no looks: only alpha spending has planned ones")
+        return ()
+    if not isinstance(raw, list) or not raw or len(raw) > MOST or not all(map(_is_number, raw)):
+        read.error("looks", raw, "shares of the judgments, such as [0.5, 1]")
+        return ()
+    if any(b <= a for a, b in zip([0.0, *raw], raw, strict=False)) or raw[-1] != 1:
+        read.error("looks", raw, "increasing shares above 0 that end with 1")
+    return tuple(float(share) for share in raw)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+class _Reader:
+    """Reads fields of plain objects and collects what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, str] = {}
+
+    def error(self, name: str, value: Any, expected: str) -> None:
+        self.errors.setdefault(name, f"got {_shown(value)}; expected {expected}")
+
+    def known(self, raw: Mapping[str, Any], at: str, kind: type[Plan] | type[Hypothesis]) -> None:
+        names = list(kind.__dataclass_fields__)
+        for name in sorted(set(map(str, raw)) - set(names)):
+            near = get_close_matches(name, names, n=1)
+            meant = f"did you mean {near[0]}?" if near else f"expected one of: {', '.join(names)}"
+            self.errors[_place(at, name)] = f"is not known; {meant}"
+
+    def text(self, raw: Mapping[str, Any], name: str, at: str = "", *, empty: bool = False) -> str:
+        value = raw.get(name, "")
+        if (
+            not isinstance(value, str)
+            or len(value) > LONGEST
+            or not (value.strip() or empty)
+            or "\0" in value
+        ):
+            self.error(_place(at, name), value, f"a text of at most {LONGEST:,} characters")
+            return ""
+        return " ".join(value.split()) if name != "notes" else value.strip()
+
+    def one_of(
+        self, raw: Mapping[str, Any], name: str, known: Mapping[str, Any], usual: str, at: str = ""
+    ) -> str:
+        value = raw.get(name, usual)
+        if not isinstance(value, str) or value not in known:
+            self.error(_place(at, name), value, f"one of: {', '.join(known)}")
+            return usual
+        return value
+
+    def number(
+        self, raw: Mapping[str, Any], name: str, usual: Any, at: str = "", *, least: float, most: float
+    ) -> Any:
+        value = raw.get(name, usual)
+        if not _is_number(value) or not least <= value <= most:
+            self.error(_place(at, name), value, f"a number from {least:g} to {most:g}")
+            return usual
+        return float(value)
+
+    def mapping(self, raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+        value = raw.get(name, {})
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+            self.error(name, value, "an object")
+            return {}
+        return dict(value)
+
+    def texts(self, raw: Mapping[str, Any], name: str) -> dict[str, str]:
+        found = self.mapping(raw, name)
+        read: Callable[[str], str] = lambda key: self.text(found, key, name)  # noqa: E731
+        return {" ".join(key.split()): read(key) for key in found}
+
+
+def _place(at: str, name: str) -> str:
+    return f"{at}.{name}" if at else name
+
+
+def planned_names(plan: Plan) -> Sequence[str]:
+    """The systems that hypotheses name, in order, each once."""
+    named = [
+        name
+        for one in plan.hypotheses
+        if one.metric not in ("kappa", "cell")
+        for name in (one.of, one.against)
+    ]
+    return list(dict.fromkeys(name for name in named if name and name != ALL))

@@ -1,0 +1,76 @@
+"""An analysis plan as Markdown, for OSF or AsPredicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evaluation.planning.plan_document import CORRECTIONS, METRICS, STOPPING, TESTS, Hypothesis, Plan
+
+_HOW = {"greater": "is greater than", "less": "is less than", "different": "differs from"}
+
+
+def hypothesis_words(one: Hypothesis) -> str:
+    """A hypothesis as a sentence.
+
+    >>> hypothesis_words(Hypothesis("H1", "precision", "robot-a", against="robot-b", smallest_effect=0.05))
+    'The simulation precision of robot-a is greater than that of robot-b (smallest effect of interest: 0.05).'
+    """
+    of = "" if one.metric == "alpha" else f" of {'all systems' if one.of == 'all' else one.of}"
+    if one.metric == "kappa":
+        of = f" {one.of}"
+    if one.metric == "cell":
+        of = f" “{one.of}”"
+    other = f"that of {one.against}" if one.against else f"{one.value or 0:g}"
+    effect = f" (smallest effect of interest: {one.smallest_effect:g})" if one.smallest_effect else ""
+    return f"The {METRICS[one.metric]}{of} {_HOW[one.direction]} {other}{effect}."
+
+
+def plan_markdown(
+    plan: Plan, *, title: str, design: Mapping[str, Any], digest: str = "", sealed_at: str = ""
+) -> str:
+    """The plan as Markdown. ``design`` has names of the study's facts (items, raters for each item) and their values.
+
+    ``digest`` and ``sealed_at`` (UTC, ISO 8601) are empty until it is sealed. The same arguments give the same text.
+    """
+    sealed = f"Sealed at {sealed_at} (UTC), before the first judgment.\nSHA-256 of the plan: `{digest}`"
+    parts = [f"# Analysis plan: {_line(title)}", sealed if digest else "Not sealed yet."]
+    parts += [
+        "## Hypotheses",
+        "\n".join(f"- **{_line(one.name)}.** {_line(_told(one))}" for one in plan.hypotheses),
+    ]
+    if design:
+        parts += ["## Design", "\n".join(f"- {name}: {value}" for name, value in design.items())]
+    options = [f"- {name}: `{value}`" for name, value in sorted(plan.options.items())]
+    parts += ["## Aggregation and options of the report"]
+    parts += [
+        "\n".join(options) or "The report’s usual options: the majority of each unit, exclusions left out."
+    ]
+    rules = [f"- **{_line(name)}**: {_line(rule)}" for name, rule in plan.exclusion_rules.items()]
+    parts += ["## Exclusions", "\n".join(rules) or "Nothing is excluded."]
+    parts += [
+        "## Test",
+        f"Two systems: {TESTS[plan.test]}. One value: whether its interval contains the number. Two-sided, α = {plan.alpha:g}; "
+        f"{CORRECTIONS[plan.correction]}.",
+        "## Stopping",
+        f"{STOPPING[plan.stopping][:1].upper()}{STOPPING[plan.stopping][1:]}." + _looks(plan),
+    ]
+    parts += ["## Notes", plan.notes] if plan.notes else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _told(one: Hypothesis) -> str:
+    return f"{hypothesis_words(one)} {one.text}".strip()
+
+
+def _looks(plan: Plan) -> str:
+    return (
+        f" Looks at {', '.join(f'{share:.0%}' for share in plan.looks)} of the judgments."
+        if plan.looks
+        else ""
+    )
+
+
+def _line(text: str) -> str:
+    """Text that stays one line and isn't read as Markdown."""
+    return "".join(f"\\{ch}" if ch in "\\`*_[]<>#" else ch for ch in " ".join(text.split()))

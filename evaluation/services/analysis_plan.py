@@ -1,0 +1,155 @@
+"""Write a study's analysis plan, seal it before the first judgment, and record who looks at its comparisons early."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from annotator.core.canonical import digest_of
+from annotator.core.errors import Conflict
+from annotator.models import AuditAction, Rater, Study, User
+from annotator.selectors.study import study_hit_type
+from annotator.services.audit import audit_write
+from evaluation.models import AnalysisPlan, PlanLook
+from evaluation.planning.plan_document import ALL, Plan, PlanError, plan_parse, planned_names
+from evaluation.reports.choices import Choices, ChoicesError
+from evaluation.selectors.analysis_plan import (
+    moment_text,
+    people_judgments,
+    study_completeness,
+    study_design,
+    system_names,
+)
+
+#: Metrics of predictions, and of predictions with and without the explanation.
+_OF_PREDICTIONS, _OF_ARMS = ("precision", "simulatable"), ("gain", "nsg")
+SEALED = "The plan is sealed, so it can't be changed."
+TOO_LATE = (
+    "People have already judged, so the plan can't be sealed any more. Reports of this study are exploratory."
+)
+
+
+@transaction.atomic
+def plan_save(*, study: Study, document: Any, user: User | None = None) -> AnalysisPlan:
+    """Store a plan for the study in place of an earlier one.
+
+    Raises ``PlanError`` that names each wrong field, its value and what was expected, and ``Conflict`` if the plan is sealed.
+    """
+    plan = plan_check(study=study, document=document)
+    row = AnalysisPlan.objects.select_for_update().filter(study=study).first() or AnalysisPlan(study=study)
+    if row.sealed_at:
+        raise Conflict(SEALED)
+    before, row.document, row.power = row.document, plan.to_json(), None
+    if row.pk and before == row.document:
+        return row
+    row.full_clean()
+    row.save()
+    audit_write(
+        action=AuditAction.PLAN_SAVED, study=study, by=user, after={"sha256": digest_of(row.document)}
+    )
+    return row
+
+
+def plan_check(*, study: Study, document: Any) -> Plan:
+    """The plan of a file or form, if it is one for this study; raises ``PlanError`` otherwise."""
+    if isinstance(document, dict) and "hypotheses" not in document and isinstance(document.get("plan"), dict):
+        document = document["plan"]  # a downloaded file, with its seal
+    plan = plan_parse(document)
+    errors: dict[str, str] = {}
+    try:
+        Choices.parse(plan.options)
+    except ChoicesError as error:
+        for name, text in error.errors.items():
+            errors[f"options.{name}"] = f"got {plan.options.get(name)!r}; {text}"
+    alone = str(plan.options.get("rule", "")).partition("single:")[2]
+    if alone and Rater.objects.filter(name=alone, kind="human").exists():
+        # Plans are read by whoever sees the study, also with tokens that mayn't read participants' data.
+        errors["options.rule"] = (
+            "got the name of a person; expected a rule over raters, or single: with a simulator"
+        )
+    kind, known = study_hit_type(study), system_names(study)
+    for number, one in enumerate(plan.hypotheses):
+        at = f"hypotheses[{number}]"
+        if one.metric in _OF_PREDICTIONS and "simulatability" not in kind.measures:
+            errors[f"{at}.metric"] = (
+                f"got {one.metric!r}; expected alpha, kappa or cell: {kind.title} measures no predictions"
+            )
+        if one.metric in _OF_ARMS and not study.control_arms:
+            errors[f"{at}.metric"] = (
+                f"got {one.metric!r}; expected another metric, or a study with control arms"
+            )
+        if one.metric in (*_OF_PREDICTIONS, *_OF_ARMS):
+            for field, name in (("of", one.of), ("against", one.against)):
+                if known and name and name not in (*known, ALL):
+                    errors[f"{at}.{field}"] = (
+                        f"got {name!r}; expected one of the study's systems: {', '.join(known)}"
+                    )
+    if errors:
+        raise PlanError(errors)
+    return plan
+
+
+@transaction.atomic
+def plan_seal(*, study: Study, user: User | None = None) -> AnalysisPlan:
+    """Seal the study's plan: from now on it can't be changed.
+
+    The hash is SHA-256 of the canonical JSON of plan, design and time. Raises ``Conflict`` without a plan, if it is sealed already, or if people
+    have judged; rehearsals don't count.
+    """
+    row = AnalysisPlan.objects.select_for_update().filter(study=study).first()
+    if row is None:
+        raise Conflict("The study has no analysis plan yet.")
+    if row.sealed_at:
+        raise Conflict(SEALED)
+    _judgments_wait()
+    if people_judgments(study).exists():
+        raise Conflict(TOO_LATE)
+    plan = plan_check(study=study, document=row.document)
+    missing = set(planned_names(plan)) - set(system_names(study))
+    if missing:
+        raise Conflict(
+            f"No item of the study is about {', '.join(sorted(missing))}. Import the material first."
+        )
+    now = timezone.now().replace(microsecond=0)
+    row.design, row.sealed_at = study_design(study), now
+    row.digest = sealed_digest(row.document, row.design, now)
+    row.full_clean()
+    row.save()
+    audit_write(action=AuditAction.PLAN_SEALED, study=study, by=user, after={"sha256": row.digest})
+    return row
+
+
+def sealed_digest(document: Any, design: Any, sealed_at: datetime) -> str:
+    """The hash of a sealed plan: SHA-256 of the canonical JSON of its file's ``plan``, ``design`` and ``sealed_at``."""
+    return digest_of({"plan": document, "design": design, "sealed_at": moment_text(sealed_at)})
+
+
+def _judgments_wait() -> None:
+    """Keep new judgments from being stored until this transaction ends, so that none comes between the check and the seal."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '5s'")
+            cursor.execute("LOCK TABLE annotator_judgment IN SHARE MODE")
+            cursor.execute("SET LOCAL lock_timeout = DEFAULT")
+    except OperationalError:
+        raise Conflict("Judgments are being stored at the moment. Try again.") from None
+
+
+@transaction.atomic
+def plan_look_log(*, study: Study, user: User | None = None) -> PlanLook | None:
+    """Record that a report of the study is made while it isn't complete; None without a sealed plan or people's judgments, or if it is
+    complete."""
+    row = AnalysisPlan.objects.filter(study=study, sealed_at__isnull=False).first()
+    if row is None:
+        return None
+    done, planned = study_completeness(study)
+    if not 0 < done < planned:
+        return None
+    look = PlanLook.objects.create(plan=row, by=user, judgments=done, planned=planned)
+    audit_write(
+        action=AuditAction.PLAN_LOOKED, study=study, by=user, after={"judgments": done, "planned": planned}
+    )
+    return look

@@ -1,0 +1,76 @@
+"""Power by simulation: the drawn studies are those of the pipeline, and power grows with effect, items and raters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluation.agreement import paired_t_test
+from evaluation.metrics.from_ratings import followups_of
+from evaluation.metrics.paired import precision_by_instance
+from evaluation.planning.plan_document import Plan, plan_parse
+from evaluation.planning.plan_power import Assumed, Structure, design_of, plan_power, why_no_power
+from evaluation.planning.synthetic import draw_study
+
+STRUCTURE = Structure(instances=40, follow_ups=3, raters=2, systems=2, pay=0.5, minutes=1.5)
+
+
+def plan_of(effect: float = 0.15, **more: Any) -> Plan:
+    one = {"name": "H1", "metric": "precision", "of": "a", "against": "b", "smallest_effect": effect}
+    return plan_parse({"hypotheses": [one | more]})
+
+
+def test_power_is_that_of_studies_that_are_analysed_as_real_ones() -> None:
+    """150 studies through the ratings, the majority and the paired test of reports; the grid in benchmarks has 1,000 of each."""
+    plan, rng = plan_of(), np.random.default_rng(1)
+    (row,) = plan_power(plan, STRUCTURE, Assumed(), rng, raters=[2], sizes=[1], runs=600)
+    design = design_of(plan.hypotheses[0], STRUCTURE, Assumed(), instances=40, raters=2)
+    found = 0
+    for _ in range(150):
+        study = draw_study(design, rng)
+        (table,) = followups_of(study.truth, study.ratings.people(), "majority")
+        a, b = (precision_by_instance(table.where("system", name)) for name in design.systems)
+        both = sorted(a.keys() & b.keys())
+        first, second = (np.array([values[x] for x in both]) for values in (a, b))
+        found += paired_t_test(first, second).p <= 0.05 and first.mean() > second.mean()
+    error = np.hypot(row.error, np.sqrt(row.power * (1 - row.power) / 150))
+    assert 0.2 < row.power < 0.9
+    assert abs(found / 150 - row.power) < 3.3 * error
+
+
+def test_power_grows_with_effect_instances_and_raters_and_has_its_cost() -> None:
+    rows = plan_power(plan_of(), STRUCTURE, Assumed(), np.random.default_rng(0), runs=200)
+    by = {(row.instances, row.raters): row for row in rows}
+    assert sorted({row.raters for row in rows}) == [1, 2, 3, 4]
+    assert sorted({row.instances for row in rows}) == [20, 30, 40, 60, 80]
+    assert by[80, 2].power > by[20, 2].power
+    assert by[40, 4].power > by[40, 1].power
+    one = by[40, 2]
+    assert (one.judgments, one.cost, one.hours) == (480, 240, 12)
+    strong = plan_power(
+        plan_of(0.25), STRUCTURE, Assumed(), np.random.default_rng(0), sizes=[1], raters=[2], runs=200
+    )
+    assert strong[0].power > one.power
+    less = plan_power(
+        plan_of(direction="less"),
+        STRUCTURE,
+        Assumed(),
+        np.random.default_rng(0),
+        sizes=[1],
+        raters=[2],
+        runs=200,
+    )
+    assert less[0].power == pytest.approx(one.power, abs=0.2)
+
+
+def test_what_is_not_simulated_says_why() -> None:
+    kappa = plan_of(metric="kappa", of="gpt", against="", value=0.6)
+    assert why_no_power(kappa.hypotheses[0]) == "power is simulated for precision only"
+    assert why_no_power(plan_of(0.0).hypotheses[0]) == "the hypothesis names no smallest effect of interest"
+    assert plan_power(kappa, STRUCTURE, Assumed(), np.random.default_rng(0)) == []
+    with pytest.raises(ValueError, match=r"H1: a precision of 0\.9 plus the smallest effect 0\.15 is 1\.05"):
+        plan_power(plan_of(), STRUCTURE, Assumed(precision=0.9), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="accuracy: got 1; expected a number between 0 and 1"):
+        Assumed(accuracy=1)

@@ -1,0 +1,48 @@
+"""The live page of a study with a stopping rule: valid intervals of planned comparisons, not the plain ones."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from annotator.models import Study
+from evaluation.reports.plan_so_far import planned_so_far
+from evaluation.reports.words import number
+from tests.evaluation.reports.plans import H1, judge, sealed_study
+from tests.evaluation.reports.studies import cells_of, client_of, stored
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
+    study = sealed_study(instances=40, hypotheses=[H1], stopping="confidence_sequence")
+    client = client_of(study)
+    part = reverse("evaluation:live_plan", args=[study.pk])
+    assert "nobody has judged yet" in client.get(part).content.decode()
+    judge(study, instances=30)
+    found = planned_so_far(study=study)
+    assert found is not None
+    ((_, value),) = found
+    assert value.n <= 30
+    assert "confidence sequence over" in value.interval
+    content = stored(study, replicates=100).content
+    assert content is not None
+    cells = cells_of(content, "planned-comparisons")
+    plain, valid = cells["H1", "Difference"], cells["H1", "Difference, valid at looks"]
+    assert (valid["low"], valid["high"]) == (value.low, value.high)
+    assert valid["high"] - valid["low"] > plain["high"] - plain["low"]
+    assert cells["H1", "Result"]["text"] == ("supported" if value.low > 0 else "not supported")
+    shown = client.get(part, headers={"hx-request": "true"}).content.decode()
+    assert f"{number(value.low)} to {number(value.high)}" in shown
+    assert number(plain["low"]) not in shown
+    Study.objects.update(state="live", snapshot=study.snapshots.create(number=1, digest="d", content={}))
+    assert part in client.get(reverse("admin:study_live", args=[study.pk])).content.decode()
+
+
+def test_without_a_stopping_rule_the_live_page_shows_nothing() -> None:
+    study = sealed_study(instances=2, hypotheses=[H1])
+    assert planned_so_far(study=study) is None
+    shown = client_of(study).get(
+        reverse("evaluation:live_plan", args=[study.pk]), headers={"hx-request": "true"}
+    )
+    assert not shown.content.strip()
