@@ -1,5 +1,7 @@
 """Builds docs/statistics/ from the docstrings of the public statistics, and the section on intervals of docs/metrics.md.
 
+It also writes the list of these pages in zensical.toml, and docs/llms.txt, which has their first sentences.
+
     python docs/build_statistics.py            writes them
     python docs/build_statistics.py --check    fails where one is not what would be written
 
@@ -20,11 +22,16 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "statistics"
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+from navigation import LLMS, llms  # noqa: E402
 from statistics_pages import PACKAGES, SECTIONS, Page  # noqa: E402
 
 METRICS = ROOT / "docs" / "metrics.md"
 _INTERVALS = re.compile(
     r"(<!-- intervals: written by docs/build_statistics.py -->\n).*?(<!-- end of intervals -->)", re.DOTALL
+)
+CONFIGURATION = ROOT / "zensical.toml"
+_LISTED = re.compile(
+    r"( *# statistics: written by docs/build_statistics.py\n).*?( *# end of statistics)", re.DOTALL
 )
 _EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$|>>> ).*\n?)*\n?)+", re.MULTILINE)
 
@@ -227,6 +234,16 @@ def with_intervals(text: str) -> str:
     return _INTERVALS.sub(lambda found: found[1] + intervals() + found[2], text)
 
 
+def with_pages(text: str) -> str:
+    """zensical.toml with the pages of the statistics in its navigation."""
+    pages = [
+        ("All statistics", "index"),
+        *((page.title, page.name) for section in SECTIONS.values() for page in section),
+    ]
+    lines = "".join(f'      {{ "{title}" = "statistics/{name}.md" }},\n' for title, name in pages)
+    return _LISTED.sub(lambda found: found[1] + lines + found[2], text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -235,6 +252,7 @@ def main() -> int:
     pages = {TARGET / name: text for name, text in build().items()}
     left_over = sorted(set(TARGET.glob("*.md")) - set(pages))
     pages[METRICS] = with_intervals(METRICS.read_text(encoding="utf-8"))
+    pages[CONFIGURATION] = with_pages(CONFIGURATION.read_text(encoding="utf-8"))
     if parser.parse_args().check:
         late = [
             page
@@ -252,6 +270,7 @@ def main() -> int:
         page.unlink()
     for page, built in pages.items():
         page.write_text(built, encoding="utf-8")
+    LLMS.write_text(llms(), encoding="utf-8")
     return 0
 
 
