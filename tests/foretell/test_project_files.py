@@ -17,7 +17,7 @@ from tests.older_python import older
 PROJECT = tomllib.loads((env.ROOT / "pyproject.toml").read_text())["project"]
 FILES = [
     "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", ".pre-commit-config.yaml", ".github/workflows/ci.yml",
-    ".github/workflows/dependencies.yml",
+    ".github/workflows/dependencies.yml", ".github/workflows/release.yml", "deploy/install",
     ".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/bug.md", ".github/ISSUE_TEMPLATE/feature.md", "pyproject.toml",
     "requirements.lock", "requirements-dev.lock", "requirements-sentry.lock",
     "requirements-docs.lock", "zensical.toml",
