@@ -1,5 +1,5 @@
 # Every target installs what it needs on a fresh machine.
-.PHONY: run test test-oldest coverage check check-types check-rest bench load lines messages docs clean help
+.PHONY: run test test-oldest coverage check check-types check-rest bench load lines messages docs pictures clean help
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest --randomly-seed=$(or $(SEED),1)
 # `check --deploy` checks production settings; these values are never used otherwise.
@@ -19,6 +19,7 @@ help:
 	@echo "make lines   lines of Python by package"
 	@echo "make messages   bring the translations in locale/ up to date and compile them (LOCALE=de)"
 	@echo "make docs    the documentation site, in site/: open site/index.html"
+	@echo "make pictures   the documentation's pictures, from the demo, while make run is running"
 	@echo "make clean   remove build files, never data"
 
 run:
@@ -96,6 +97,11 @@ docs:
 	.venv-docs/bin/zensical build --clean --strict
 	cd docs && find . -name '*.md' -exec cp --parents {} ../site \;
 	.venv-docs/bin/python docs/check.py site
+
+pictures:
+	@foretell/setup.sh requirements-dev.lock
+	$(PY) docs/pictures.py
+	PICTURES=docs/screens $(PYTEST) tests/e2e/test_page_pictures.py
 
 clean:
 	rm -rf site .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock
