@@ -1,5 +1,5 @@
 # Every target installs what it needs on a fresh machine.
-.PHONY: run test test-oldest coverage check check-types check-rest bench load lines messages clean help
+.PHONY: run test test-oldest coverage check check-types check-rest bench load lines messages docs pictures clean help
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest --randomly-seed=$(or $(SEED),1)
 # `check --deploy` checks production settings; these values are never used otherwise.
@@ -18,6 +18,8 @@ help:
 	@echo "make bench   benchmarks             make load    load test with many annotators"
 	@echo "make lines   lines of Python by package"
 	@echo "make messages   bring the translations in locale/ up to date and compile them (LOCALE=de)"
+	@echo "make docs    the documentation site, in site/: open site/index.html"
+	@echo "make pictures   the documentation's pictures, from the demo, while make run is running"
 	@echo "make clean   remove build files, never data"
 
 run:
@@ -66,6 +68,7 @@ check-rest:
 	$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
 	$(PY) -m foretell.templates
 	$(PY) -m djlint --lint --quiet templates annotator
+	$(PY) docs/check.py
 	# What Python 3.11.0 lacks; mypy checks names against the type stubs of 3.11's last release.
 	.venv/bin/vermin --quiet --no-tips --violations --target=3.11- --eval-annotations --exclude file annotator evaluation foretell clients manage.py
 
@@ -88,9 +91,22 @@ messages:
 	sed -i '/^"POT-Creation-Date:/d' locale/*/LC_MESSAGES/django.po
 	$(PY) manage.py compilemessages $(LOCALES)
 
+# Zensical has an environment of its own, so that the product's tests don't need it. Beside each page is its Markdown, to which llms.txt links.
+docs:
+	@VENV=.venv-docs foretell/setup.sh requirements-docs.lock
+	.venv-docs/bin/python docs/check.py
+	.venv-docs/bin/zensical build --clean --strict
+	cd docs && find . -name '*.md' -exec cp --parents {} ../site \;
+	.venv-docs/bin/python docs/check.py site
+
+pictures:
+	@foretell/setup.sh requirements-dev.lock
+	$(PY) docs/pictures.py
+	PICTURES=docs/screens $(PYTEST) tests/e2e/test_page_pictures.py
+
 clean:
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock
+	rm -rf site .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results .setup.lock
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 	[ -L .venv ] || rm -rf .venv
-	rm -rf .venv-oldest
+	rm -rf .venv-oldest .venv-docs
 	@echo "kept .data (studies and judgments of make run)"

@@ -1,9 +1,11 @@
-"""Builds docs/statistics.md from the docstrings of the public statistics, and the section on intervals of docs/metrics.md.
+"""Builds docs/statistics/ from the docstrings of the public statistics, and the section on intervals of docs/metrics.md.
+
+It also writes the list of these pages in zensical.toml, and docs/llms.txt, which has their first sentences.
 
     python docs/build_statistics.py            writes them
     python docs/build_statistics.py --check    fails where one is not what would be written
 
-Django is not needed: the statistics import none of it.
+Django is not needed: the statistics import none of it. `statistics_pages.py` says which modules are on which page.
 """
 
 from __future__ import annotations
@@ -18,39 +20,88 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "docs" / "statistics.md"
-MODULES = (
-    "evaluation.agreement",
-    "evaluation.metrics",
-    "evaluation.planning.synthetic",
-    "evaluation.planning.sample_size",
-    "evaluation.planning.alpha_spending",
-    "evaluation.planning.confidence_sequence",
-    "evaluation.planning.by_money",
-    "evaluation.planning.plan_power",
-    "evaluation.planning.sequential",
-)
+TARGET = ROOT / "docs" / "statistics"
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+from navigation import LLMS, llms  # noqa: E402
+from statistics_pages import PACKAGES, SECTIONS, Page  # noqa: E402
+
 METRICS = ROOT / "docs" / "metrics.md"
 _INTERVALS = re.compile(
     r"(<!-- intervals: written by docs/build_statistics.py -->\n).*?(<!-- end of intervals -->)", re.DOTALL
 )
+CONFIGURATION = ROOT / "zensical.toml"
+_LISTED = re.compile(
+    r"( *# statistics: written by docs/build_statistics.py\n).*?( *# end of statistics)", re.DOTALL
+)
 _EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$|>>> ).*\n?)*\n?)+", re.MULTILINE)
 
 
-def build() -> str:
-    """The whole reference as Markdown."""
+def build() -> dict[str, str]:
+    """The text of each page by its file's name."""
+    names = names_by_module()
+    pages = [page for section in SECTIONS.values() for page in section]
+    placed = [module for page in pages for module in page.modules]
+    if wrong := sorted(set(names).symmetric_difference(placed)):
+        raise SystemExit(
+            f"docs/statistics_pages.py: {', '.join(wrong)} must be on one page, and have public names"
+        )
+    return {"index.md": index(names)} | {f"{page.name}.md": text_of_page(page, names) for page in pages}
+
+
+def names_by_module() -> dict[str, list[str]]:
+    """Public functions and classes by the module that defines them."""
+    names: dict[str, list[str]] = {}
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in public_names(module):
+            found = getattr(module, name)
+            if inspect.isclass(found) or inspect.isfunction(found):
+                names.setdefault(found.__module__, []).append(name)
+    return names
+
+
+def imported_from(module: str) -> str:
+    """Where to import a module's public names from: the package that has them, or the module itself."""
+    return next(
+        package
+        for package in PACKAGES
+        if any(getattr(one, "__module__", "") == module for one in public_objects(package))
+    )
+
+
+def public_objects(package: str) -> list[Any]:
+    module = importlib.import_module(package)
+    return [getattr(module, name) for name in public_names(module)]
+
+
+def index(names: dict[str, list[str]]) -> str:
+    """The list of pages, with the names on each."""
     parts = [
         "# The statistics, function by function",
         "Built from the docstrings by `python docs/build_statistics.py`; every example is run by the tests. "
-        "What the figures mean and which to call: [metrics.md](metrics.md).",
+        "What the figures mean and which to call: [metrics.md](../metrics.md), [agreement.md](../agreement.md).",
     ]
-    for name in MODULES:
+    for section, pages in SECTIONS.items():
+        rows = [
+            f"| [{page.title}]({page.name}.md) | "
+            + ", ".join(f"`{name}`" for module in page.modules for name in names[module])
+            + " |"
+            for page in pages
+        ]
+        parts += [f"## {section}", "\n".join(["| page | functions and classes |", "|---|---|", *rows])]
+    return "\n\n".join(parts) + "\n"
+
+
+def text_of_page(page: Page, names: dict[str, list[str]]) -> str:
+    """One page: what each module is about, then its functions and classes."""
+    parts = [f"# {page.title}"]
+    for name in page.modules:
         module = importlib.import_module(name)
-        parts += [f"## {name}", text_of(module)]
-        for public in public_names(module):
-            found = getattr(module, public)
-            if inspect.isclass(found) or inspect.isfunction(found):
-                parts += entry(public, found)
+        source = imported_from(name)
+        parts += [text_of(module), code(f"from {source} import {', '.join(names[name])}")]
+        for public in names[name]:
+            parts += entry(public, getattr(module, public))
+    parts.append("[All statistics](index.md)")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -67,13 +118,13 @@ def public_names(module: Any) -> list[str]:
 def entry(name: str, found: Any) -> list[str]:
     """Heading, signature and docstring of one function or class, with a class's methods."""
     if inspect.isfunction(found):
-        return [f"### {name}", code(signature(name, found)), text_of(found)]
-    parts = [f"### {name}", code(class_signature(name, found)), text_of(found)]
+        return [f"## {name}", code(signature(name, found)), text_of(found)]
+    parts = [f"## {name}", code(class_signature(name, found)), text_of(found)]
     for method, value in vars(found).items():
         target = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if method.startswith("_") or not inspect.isfunction(target) or not target.__doc__:
             continue
-        parts += [f"#### {name}.{method}", code(signature(method, target)), text_of(target)]
+        parts += [f"### {name}.{method}", code(signature(method, target)), text_of(target)]
     return parts
 
 
@@ -94,22 +145,34 @@ def default_of(part: dataclasses.Field[Any]) -> str:
     return " = ..." if part.default_factory is not dataclasses.MISSING else ""
 
 
+class Annotation(str):
+    """An annotation that is written without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def signature(name: str, found: Any) -> str:
     """A signature, one parameter a line where it is long."""
     try:
-        parameters = inspect.signature(found)
+        declared = inspect.signature(found)
     except (TypeError, ValueError):
         return name
-    short = f"{name}{parameters}".replace("'", "")
+    parameters = [
+        one.replace(annotation=Annotation(one.annotation)) if isinstance(one.annotation, str) else one
+        for one in declared.parameters.values()
+    ]
+    result = declared.return_annotation
+    result = Annotation(result) if isinstance(result, str) else result
+    short = f"{name}{declared.replace(parameters=parameters, return_annotation=result)}"
     if len(short) <= 100:
         return short
-    inner = [str(p).replace("'", "") for p in parameters.parameters.values()]
-    kinds = [p.kind for p in parameters.parameters.values()]
+    inner = [str(one) for one in parameters]
+    kinds = [one.kind for one in parameters]
     if inspect.Parameter.KEYWORD_ONLY in kinds:
         inner.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
-    result = parameters.return_annotation
-    arrow = "" if result is inspect.Signature.empty else f" -> {result}".replace("'", "")
-    return f"{name}(\n" + "".join(f"    {p},\n" for p in inner) + f"){arrow}"
+    arrow = "" if result is inspect.Signature.empty else f" -> {result}"
+    return f"{name}(\n" + "".join(f"    {one},\n" for one in inner) + f"){arrow}"
 
 
 def text_of(found: Any) -> str:
@@ -171,20 +234,43 @@ def with_intervals(text: str) -> str:
     return _INTERVALS.sub(lambda found: found[1] + intervals() + found[2], text)
 
 
+def with_pages(text: str) -> str:
+    """zensical.toml with the pages of the statistics in its navigation."""
+    pages = [
+        ("All statistics", "index"),
+        *((page.title, page.name) for section in SECTIONS.values() for page in section),
+    ]
+    lines = "".join(f'      {{ "{title}" = "statistics/{name}.md" }},\n' for title, name in pages)
+    return _LISTED.sub(lambda found: found[1] + lines + found[2], text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true")
-    sys.path.insert(0, str(ROOT))
-    pages = {TARGET: build(), METRICS: with_intervals(METRICS.read_text(encoding="utf-8"))}
+    pages = {TARGET / name: text for name, text in build().items()}
+    left_over = sorted(set(TARGET.glob("*.md")) - set(pages))
+    pages[METRICS] = with_intervals(METRICS.read_text(encoding="utf-8"))
+    pages[CONFIGURATION] = with_pages(CONFIGURATION.read_text(encoding="utf-8"))
     if parser.parse_args().check:
-        late = [page.name for page, built in pages.items() if page.read_text(encoding="utf-8") != built]
-        for name in late:
-            print(f"docs/{name} is out of date: run python docs/build_statistics.py", file=sys.stderr)
-        return 1 if late else 0
+        late = [
+            page
+            for page, built in pages.items()
+            if not page.exists() or page.read_text(encoding="utf-8") != built
+        ]
+        for page in [*late, *left_over]:
+            print(
+                f"{page.relative_to(ROOT)} is out of date: run python docs/build_statistics.py",
+                file=sys.stderr,
+            )
+        return 1 if late or left_over else 0
+    TARGET.mkdir(exist_ok=True)
+    for page in left_over:
+        page.unlink()
     for page, built in pages.items():
         page.write_text(built, encoding="utf-8")
+    LLMS.write_text(llms(), encoding="utf-8")
     return 0
 
 

@@ -17,9 +17,10 @@ from tests.older_python import older
 PROJECT = tomllib.loads((env.ROOT / "pyproject.toml").read_text())["project"]
 FILES = [
     "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", ".pre-commit-config.yaml", ".github/workflows/ci.yml",
-    ".github/workflows/dependencies.yml",
+    ".github/workflows/dependencies.yml", ".github/workflows/release.yml", "deploy/install",
     ".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/bug.md", ".github/ISSUE_TEMPLATE/feature.md", "pyproject.toml",
     "requirements.lock", "requirements-dev.lock", "requirements-sentry.lock",
+    "requirements-docs.lock", "zensical.toml",
 ]  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def test_every_lock_file_is_checked_for_advisories_and_the_products_is_in_the_bi
         for name, job in workflow["jobs"].items()
     }
     locks = sorted(one.name for one in env.ROOT.glob("requirements*.lock"))
-    assert len(locks) == 3
+    assert len(locks) == 4
     assert [one for one in locks if f"--requirement {one}" not in commands["advisories"]] == []
     assert "cyclonedx-py requirements requirements.lock" in commands["bill-of-materials"]
     # The tools themselves have exact versions.
