@@ -316,6 +316,7 @@ SPECTACULAR_SETTINGS = {
         "CountedEnum": [("left_out", "Left out"), ("wrong", "Counted as wrong")],
         "ReportStateEnum": "evaluation.models.report.Report.State",
         "MemberRoleEnum": "annotator.models.membership.Membership.Role",
+        "PanelMoveEnum": "annotator.api.panel.MOVES",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -38,8 +38,12 @@ class PanelStudySerializer(serializers.ModelSerializer[PanelStudy]):
         return row.remote.get("places")
 
 
+#: What can be done to the study at the panel: (name, title).
+MOVES = tuple((name, name) for name in (*TRANSITIONS, "compare", "match", "places"))
+
+
 class PanelActionSerializer(KnownKeysSerializer):
-    action = serializers.ChoiceField(choices=[*TRANSITIONS, "compare", "match", "places"])
+    action = serializers.ChoiceField(choices=MOVES)
     places = serializers.IntegerField(
         min_value=1,
         max_value=100_000,

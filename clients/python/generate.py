@@ -244,7 +244,9 @@ def method(schema: Schema, operation: Operation) -> str:
         arguments.append("content: bytes")
         call.append("content=content")
     elif operation.body is not None:
-        arguments.append(f"**sent: Unpack[{schema.annotation(operation.body)}]")
+        body = schema.annotation(operation.body)
+        # Where the schema names no fields, any may be sent.
+        arguments.append("**sent: Any" if body == "dict[str, Any]" else f"**sent: Unpack[{body}]")
         call.append("body=sent" if operation.media == "application/json" else "form=sent")
     reply, how = reply_of(schema, operation)
     about = docstring(operation.about or f"{operation.method} {operation.path}")

@@ -15,34 +15,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from evaluation.reports import words
+from evaluation.reports.inks import INKS, Theme, filled, readable, shades
 
 if TYPE_CHECKING:
     import altair as alt
 
-Theme = Literal["light", "dark"]
 FONT = "Liberation Sans, Helvetica Neue, Arial, sans-serif"
 WIDTH = 420
 ROW = 26
 #: The width of the longest label, in pixels and about as many characters as it holds.
 LABEL_WIDTH, MOST_LETTERS = 220, 40
-
-
-@dataclass(frozen=True)
-class Ink:
-    """A theme's colours, the same as in the style sheet's tokens."""
-
-    paper: str
-    ink: str
-    quiet: str
-    line: str
-    mark: str
-    wash: tuple[str, ...]
-
-
-INKS: dict[Theme, Ink] = {
-    "light": Ink("#fdfcf9", "#1b1d22", "#61636a", "#dad5c9", "#1b1d22", ("#efece4", "#b3ac9b", "#35332e")),
-    "dark": Ink("#1f1e1b", "#e9e4d9", "#a39d90", "#383530", "#e9e4d9", ("#2a2824", "#756f63", "#e3ddd0")),
-}
 
 
 @dataclass(frozen=True)
@@ -321,7 +303,7 @@ def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:
     low, high = data.get("domain") or (0.0, 1.0)
     cells = [
         {"row": row, "column": column, "shown": words.number(value, shape) or "–"}
-        | _filled(ink, value, low, high)
+        | filled(ink, value, low, high)
         for row, values in zip(data["rows"], data["values"], strict=True)
         for column, value in zip(data["columns"], values, strict=True)
         if not (value is None and row == column)
@@ -343,42 +325,17 @@ def _matrix(data: Mapping[str, Any], theme: Theme) -> Any:
     return (squares + numbers).properties(width=alt.Step(side), height=alt.Step(min(side, 32)))
 
 
-def _filled(ink: Ink, value: float | None, low: float, high: float) -> dict[str, str]:
-    """A cell's colour, and a colour for its number with enough contrast."""
-    if value is None or high <= low:
-        return {"fill": ink.paper, "text": ink.quiet}
-    fill = _mix(ink.wash, min(max((value - low) / (high - low), 0.0), 1.0))
-    return {"fill": fill, "text": _readable(ink, fill)}
-
-
-def _readable(ink: Ink, fill: str) -> str:
-    """Ink or paper, whichever has the higher contrast (WCAG) with the fill."""
-    return max((ink.ink, ink.paper), key=lambda colour: _contrast(colour, fill))
-
-
-def _contrast(one: str, two: str) -> float:
-    light, dark = sorted((_luminance(one), _luminance(two)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in _rgb(colour))
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 def _bars(data: Mapping[str, Any], theme: Theme) -> Any:
     """Shares of a whole, one bar per row, with the share written inside its part if it fits."""
     import altair as alt
 
     ink = INKS[theme]
     parts = list(data["parts"])
-    shades = _shades(ink, len(parts))
+    fills = shades(ink, len(parts))
     cells = []
     for row, values in zip(data["rows"], data["values"], strict=True):
         start = 0.0
-        for part, value, fill in zip(parts, values, shades, strict=True):
+        for part, value, fill in zip(parts, values, fills, strict=True):
             share = 100 * (value or 0.0)
             wide = share > 6 + 1.6 * len(part)
             cells.append(
@@ -389,7 +346,7 @@ def _bars(data: Mapping[str, Any], theme: Theme) -> Any:
                     "middle": start + share / 2,
                     "shown": f"{part} {share:.0f}" if wide else f"{share:.0f}" if share >= 5 else "",
                     "fill": fill,
-                    "text": _readable(ink, fill),
+                    "text": readable(ink, fill),
                 }
             )
             start += share
@@ -405,22 +362,3 @@ def _bars(data: Mapping[str, Any], theme: Theme) -> Any:
         x="middle:Q", text="shown:N", color=alt.Color("text:N", scale=None)
     )
     return (bars + texts).properties(width=WIDTH, height=alt.Step(ROW + 4))
-
-
-def _shades(ink: Ink, size: int) -> list[str]:
-    """Shades from the lightest to the darkest wash, evenly."""
-    if size <= 1:
-        return [ink.wash[1]]
-    return [_mix(ink.wash, step / (size - 1)) for step in range(size)]
-
-
-def _mix(stops: tuple[str, ...], at: float) -> str:
-    place = at * (len(stops) - 1)
-    left = min(int(place), len(stops) - 2)
-    share = place - left
-    pairs = zip(_rgb(stops[left]), _rgb(stops[left + 1]), strict=True)
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

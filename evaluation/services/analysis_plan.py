@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from annotator.core.canonical import digest_of
@@ -104,7 +104,8 @@ def plan_seal(*, study: Study, user: User | None = None) -> AnalysisPlan:
         raise Conflict("The study has no analysis plan yet.")
     if row.sealed_at:
         raise Conflict(SEALED)
-    _judgments_wait()
+    # Waits for judgments of the study that are being stored, and keeps new ones waiting: each has a key to this row.
+    Study.objects.select_for_update().only("pk").get(pk=study.pk)
     if people_judgments(study).exists():
         raise Conflict(TOO_LATE)
     plan = plan_check(study=study, document=row.document)
@@ -125,17 +126,6 @@ def plan_seal(*, study: Study, user: User | None = None) -> AnalysisPlan:
 def sealed_digest(document: Any, design: Any, sealed_at: datetime) -> str:
     """The hash of a sealed plan: SHA-256 of the canonical JSON of its file's ``plan``, ``design`` and ``sealed_at``."""
     return digest_of({"plan": document, "design": design, "sealed_at": moment_text(sealed_at)})
-
-
-def _judgments_wait() -> None:
-    """Keep new judgments from being stored until this transaction ends, so that none comes between the check and the seal."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL lock_timeout = '5s'")
-            cursor.execute("LOCK TABLE annotator_judgment IN SHARE MODE")
-            cursor.execute("SET LOCAL lock_timeout = DEFAULT")
-    except OperationalError:
-        raise Conflict("Judgments are being stored at the moment. Try again.") from None
 
 
 @transaction.atomic

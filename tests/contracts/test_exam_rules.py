@@ -15,6 +15,7 @@ import pytest
 
 from annotator.core.allocation import exam_draw
 from annotator.hit_types.base import HitType, Question
+from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.registry import hit_type_get, hit_types
 
 #: Whether somebody who breaks the rule answers a question wrongly.
@@ -159,5 +160,10 @@ def test_without_pools_somebody_who_breaks_a_rule_may_pass() -> None:
 
 
 def test_every_built_in_type_is_computed() -> None:
-    asked = {name for name, kind in hit_types().items() if not kind.external}
+    """The exams of types that are declared in files are short examples, to be replaced by a study's own."""
+    asked = {
+        name
+        for name, kind in hit_types().items()
+        if not kind.external and not isinstance(kind, DeclaredHitType)
+    }
     assert {name.partition(" ")[0] for name in RULES} == asked

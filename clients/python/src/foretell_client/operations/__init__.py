@@ -9,9 +9,11 @@ from foretell_client.operations.imports import ImportsOperations
 from foretell_client.operations.items import ItemsOperations
 from foretell_client.operations.judgments import JudgmentsOperations
 from foretell_client.operations.messages import MessagesOperations
+from foretell_client.operations.panel import PanelOperations
 from foretell_client.operations.payments import PaymentsOperations
 from foretell_client.operations.people import PeopleOperations
 from foretell_client.operations.pipelines import PipelinesOperations
+from foretell_client.operations.plan import PlanOperations
 from foretell_client.operations.rehearsal import RehearsalOperations
 from foretell_client.operations.releases import ReleasesOperations
 from foretell_client.operations.reports import ReportsOperations
@@ -31,9 +33,11 @@ class Operations:
         self.items = ItemsOperations(http)
         self.judgments = JudgmentsOperations(http)
         self.messages = MessagesOperations(http)
+        self.panel = PanelOperations(http)
         self.payments = PaymentsOperations(http)
         self.people = PeopleOperations(http)
         self.pipelines = PipelinesOperations(http)
+        self.plan = PlanOperations(http)
         self.rehearsal = RehearsalOperations(http)
         self.releases = ReleasesOperations(http)
         self.reports = ReportsOperations(http)

@@ -42,7 +42,7 @@ class Duplicate(TypedDict, total=False):
 
 class HitType(TypedDict):
     name: str
-    version: int
+    version: str
     title: str
     source: str
     external: bool
