@@ -56,6 +56,7 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
         f"evaluation_pipeline_do:{name}": (PIPELINE,)
         for name in ("pause", "resume", "cancel", "same-deployment", "same-deployment-cancel", "retry", "cancel-job", "give-up-job")
     },
+    "plan": ("PUT studies/{study}/plan/", "POST studies/{study}/plan/seal/"),
     "report:add": ("POST studies/{study}/reports/",),
     "reports": ("POST studies/{study}/reports/",),
     "report_retry": ("POST studies/{study}/reports/",),
@@ -76,6 +77,10 @@ ONLY_ON_PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Set the secret of a panel's webhooks": (
         "A secret, as above. The panel itself and its study are settings of the study.",
         ("study_recruitment",),
+    ),
+    "Connect a panel, and create a study there": (
+        "A token, as above; and a study there costs money, so a person sees the cost first. The other steps are in the API.",
+        ("study_panel_new",),
     ),
     "Create API tokens": ("A token must not be able to make another one that outlives it.", ("api_token",)),
     "Choose emails": ("They are a person's own, not a study's.", ("notices",)),
