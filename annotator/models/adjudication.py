@@ -36,9 +36,7 @@ class Adjudication(models.Model):
                 name="adjudication_seat_of_three",
                 condition=Q(seat__gte=1, seat__lte=MOST_ADJUDICATORS),
             ),
-            models.CheckConstraint(
-                name="adjudication_adjudicator_from_one", condition=Q(adjudicator__gte=1)
-            ),
+            models.CheckConstraint(name="adjudication_adjudicator_from_one", condition=Q(adjudicator__gte=1)),
             models.UniqueConstraint(
                 fields=["item", "seat"],
                 condition=Q(undone_at__isnull=True),

@@ -9,13 +9,15 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
+from annotator.core.allocation import presentation_rng
 from annotator.core.canonical import digest_of
 from annotator.core.kept_figures import StudyCount
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.confidence import answer_of, answer_variables
-from annotator.models import Adjudication, Item, Judgment, Study, User
+from annotator.models import Adjudication, Item, Judgment, Rater, Study, User
 from annotator.models.adjudication import FIRST_ROUND
+from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.study import study_hit_type
 
 #: (variable, unit suffix) -> label.
@@ -43,9 +45,7 @@ FROM shares GROUP BY item_id HAVING count(*) > 1 ORDER BY entropy DESC, max(whol
 )
 
 
-def order_register(
-    name: str, title: str, uncertainty: Callable[[Study], Mapping[int, float]]
-) -> None:
+def order_register(name: str, title: str, uncertainty: Callable[[Study], Mapping[int, float]]) -> None:
     """Register another order of the queue; called when an application starts. ``uncertainty`` maps items' ids to bits."""
     ORDERS[name] = title
     _UNCERTAINTY[name] = uncertainty
@@ -83,7 +83,9 @@ class AdjudicationQueue:
         if self.waiting:
             return ""
         if not self.contested:
-            return "No item has two different answers of people yet. Items appear here once annotators disagree."
+            return (
+                "No item has two different answers of people yet. Items appear here once annotators disagree."
+            )
         if self.decided == self.contested:
             return "Every contested item is decided. Turn on “Adjudicated labels” in a report, or copy the decided items as gold."
         found = []
@@ -135,16 +137,17 @@ def adjudication_queue(*, study: Study, user: User, order: str = "entropy") -> A
 
 
 def may_adjudicate(*, item: Item, user: User) -> str:
-    """Why this person may not label the item; empty if they may. Their role in the study is checked by whoever asks."""
+    """Why this person may not label the item; empty if they may. Their role in the study is checked by whoever asks. Without the
+    item's key, which may name a system."""
     if item.withdrawn_at is not None:
-        return f"Item {item.key} was withdrawn."
+        return "This item was withdrawn."
     if Judgment.objects.filter(item=item, rater__user=user).exists():
-        return f"You judged item {item.key} as an annotator, so other people adjudicate it."
+        return "You judged this item as an annotator, so other people adjudicate it."
     given = list(Adjudication.objects.filter(item=item, undone_at__isnull=True).values_list("by", "digest"))
     if any(by == user.pk for by, _ in given):
-        return f"You have already adjudicated item {item.key}."
+        return "You have already adjudicated this item."
     if len(given) > FIRST_ROUND or _state([digest for _, digest in given]) not in ("open", "tie"):
-        return f"Item {item.key} doesn't need another adjudicator."
+        return "This item doesn't need another adjudicator."
     return ""
 
 
@@ -234,3 +237,41 @@ def adjudicated_items(*, study: Study) -> list[Adjudicated]:
         response = answer_of(kind, agreed.response) if agreed else None
         found.append(Adjudicated(item, tuple(given), state, response))
     return found
+
+
+def adjudicators_presentation(study: Study, kind: HitType, item: Item) -> JSON:
+    """What adjudicators get where raters get different orders or arms: the same for all of them."""
+    return kind.present(item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0))
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """A complete answer in words, (question, answer) pairs, and how many people gave it."""
+
+    words: list[tuple[str, str]]
+    people: int
+
+
+def answers_counted(*, study: Study, item: Item) -> list[GivenAnswer]:
+    """The different answers of people to an item that count, the most common first, without names. Two queries.
+
+    What adjudicators see in another order than raters did is named by the adjudicators' order.
+    """
+    kind, reasons = study_hit_type(study), ExclusionReasons(study)
+    own = adjudicators_presentation(study, kind, item)
+    found = Judgment.objects.filter(
+        item=item,
+        standing=Judgment.Standing.COUNTED,
+        rater__kind=Rater.Kind.HUMAN,
+        rater__rehearsal=False,
+    )
+    groups: dict[str, list[Judgment]] = {}
+    for one in found.select_related("assignment").order_by("digest", "id"):
+        if not reasons.of(one.pk, one.item_id, one.rater_id):
+            groups.setdefault(one.digest, []).append(one)
+    given = []
+    for group in groups.values():
+        one = group[0]
+        drawn = one.assignment.presentation if one.assignment and "arm" in own else own
+        given.append(GivenAnswer(kind.describe(item.payload, one.response, drawn), len(group)))
+    return sorted(given, key=lambda one: -one.people)

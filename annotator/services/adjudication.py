@@ -11,21 +11,20 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from annotator.core.allocation import presentation_rng
-from annotator.hit_types.base import JSON, HitType
+from annotator.hit_types.base import HitType
 from annotator.models import Adjudication, AuditAction, Item, Membership, Study, User
 from annotator.models.adjudication import MOST_ADJUDICATORS
-from annotator.selectors.adjudication import is_contested, labels_digest, may_adjudicate
+from annotator.selectors.adjudication import (
+    adjudicators_presentation,
+    is_contested,
+    labels_digest,
+    may_adjudicate,
+)
 from annotator.selectors.study import ROLES, study_hit_type, study_role
 from annotator.services.audit import audit_write
 
 #: A person can take their last label back for this long, and only until somebody else has labelled the item.
 UNDO = timedelta(minutes=10)
-
-
-def adjudicators_presentation(study: Study, kind: HitType, item: Item) -> JSON:
-    """What adjudicators get where raters get different orders or arms: the same for all of them."""
-    return kind.present(item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0))
 
 
 @transaction.atomic
@@ -69,11 +68,15 @@ def _check(study: Study, kind: HitType, item: Item, by: User) -> None:
     if role is None or ROLES.index(role) < ROLES.index(Membership.Role.REVIEWER):
         raise ValidationError("Adjudicating needs at least the role reviewer in this study.")
     if kind.external:
-        raise ValidationError("The labels of this study were collected elsewhere, so it has no task to adjudicate with.")
+        raise ValidationError(
+            "The labels of this study were collected elsewhere, so it has no task to adjudicate with."
+        )
     if fault := may_adjudicate(item=item, user=by):
         raise ValidationError(fault)
     if not is_contested(item=item):
-        raise ValidationError(f"Item {item.key} isn't contested: people gave it no two different answers that count.")
+        raise ValidationError(
+            "This item isn't contested: people gave it no two different answers that count."
+        )
 
 
 def _number(study: Study, by: User) -> int:
@@ -90,7 +93,11 @@ def adjudication_undo(*, adjudication: Adjudication, by: User) -> Adjudication:
     Raises ``ValidationError`` if it is somebody else's, ``UNDO`` is over, or somebody has labelled the item since.
     """
     Study.objects.select_for_update().get(pk=adjudication.study_id)
-    stored = Adjudication.objects.select_for_update(of=("self",)).select_related("item", "study").get(pk=adjudication.pk)
+    stored = (
+        Adjudication.objects.select_for_update(of=("self",))
+        .select_related("item", "study")
+        .get(pk=adjudication.pk)
+    )
     if stored.by_id != by.pk:
         raise ValidationError("You can only undo your own labels.")
     if stored.undone_at is not None:
@@ -98,7 +105,9 @@ def adjudication_undo(*, adjudication: Adjudication, by: User) -> Adjudication:
     if timezone.now() - stored.created_at > UNDO:
         raise ValidationError("It is too late to undo this label. It stays as it is.")
     if Adjudication.objects.filter(item=stored.item_id, undone_at__isnull=True, pk__gt=stored.pk).exists():
-        raise ValidationError("Another adjudicator has labelled this item since, so your label stays as it is.")
+        raise ValidationError(
+            "Another adjudicator has labelled this item since, so your label stays as it is."
+        )
     stored.undone_at = timezone.now()
     stored.save(update_fields=["undone_at"])
     audit_write(
@@ -109,3 +118,12 @@ def adjudication_undo(*, adjudication: Adjudication, by: User) -> Adjudication:
         before={"adjudication": stored.pk, "round": stored.round},
     )
     return stored
+
+
+def last_undoable(*, study: Study, by: User) -> Adjudication | None:
+    """The person's last label in the study, if they can still take it back."""
+    last = Adjudication.objects.filter(study=study, by=by, undone_at__isnull=True).order_by("-id").first()
+    if last is None or timezone.now() - last.created_at > UNDO:
+        return None
+    since = Adjudication.objects.filter(item=last.item_id, undone_at__isnull=True, pk__gt=last.pk)
+    return None if since.exists() else last

@@ -18,6 +18,7 @@ PAGES = {
     "exam/exam/file/": "editor",
     "exam/exam/sample.csv": "editor",
     "contested/": "viewer",
+    "adjudication/": "reviewer",
     "members/": "viewer",
     "simulators/": "viewer",
     "duplicate/": "viewer",

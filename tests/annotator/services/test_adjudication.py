@@ -96,7 +96,7 @@ def test_who_judged_an_item_as_an_annotator_is_not_offered_it(study: Study, item
     rater.save()
     exclusion_make(study=study, by=None, reason="odd", item=study.items.get(key="b"))
     assert keys(study, user) == []
-    with pytest.raises(ValidationError, match="You judged item a as an annotator"):
+    with pytest.raises(ValidationError, match="You judged this item as an annotator"):
         adjudication_record(item=item, by=user, raw=YES)
     assert "Ask another member" in adjudication_queue(study=study, user=user).empty_words
 
@@ -135,7 +135,9 @@ def test_undo_keeps_the_row_and_opens_the_item_again(study: Study, item: Item, r
     assert all("yes" not in str(one.after) for one in actions), "the trail doesn't tell the label"
 
 
-def test_a_label_that_others_followed_or_that_is_old_stays(study: Study, item: Item, researcher: User) -> None:
+def test_a_label_that_others_followed_or_that_is_old_stays(
+    study: Study, item: Item, researcher: User
+) -> None:
     first = adjudication_record(item=item, by=researcher, raw=YES)
     adjudication_record(item=item, by=member(study, "one"), raw=NO)
     with pytest.raises(ValidationError, match="has labelled this item since"):
@@ -146,9 +148,15 @@ def test_a_label_that_others_followed_or_that_is_old_stays(study: Study, item: I
         adjudication_undo(adjudication=old, by=researcher)
 
 
-def test_the_database_holds_one_label_for_each_seat_and_person(study: Study, item: Item, researcher: User) -> None:
+def test_the_database_holds_one_label_for_each_seat_and_person(
+    study: Study, item: Item, researcher: User
+) -> None:
     one = adjudication_record(item=item, by=researcher, raw=YES)
-    for changes in ({"seat": 1, "adjudicator": 9}, {"seat": 2, "adjudicator": 1}, {"seat": 4, "adjudicator": 9}):
+    for changes in (
+        {"seat": 1, "adjudicator": 9},
+        {"seat": 2, "adjudicator": 1},
+        {"seat": 4, "adjudicator": 9},
+    ):
         values = {"study": study, "item": item, "response": YES, "digest": one.digest} | changes
         with pytest.raises(IntegrityError), transaction.atomic():
             Adjudication.objects.create(**values)
