@@ -211,13 +211,23 @@ def settled(given: Iterable[Labels]) -> Labels:
 
 @dataclass(frozen=True)
 class Adjudicated:
-    """An item with adjudications. ``state`` is open, tie, decided or undecided; ``response`` is the one that two people agree on, without
-    how sure they are; None unless the item is decided."""
+    """An item with adjudications. ``state`` is open, tie, decided or undecided; ``response`` holds the answers that are the same
+    for the people who agree on its labels, without how sure they are; None unless the item is decided."""
 
     item: Item
     given: tuple[Adjudication, ...]
     state: str
     response: JSON | None
+
+
+def _common(responses: list[JSON]) -> JSON:
+    """The fields that all responses have with the same value.
+
+    >>> _common([{"q": "yes", "why": "a"}, {"q": "yes", "why": "b"}])
+    {'q': 'yes'}
+    """
+    first, *others = responses
+    return {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
 
 
 def adjudicated_items(*, study: Study) -> list[Adjudicated]:
@@ -233,8 +243,8 @@ def adjudicated_items(*, study: Study) -> list[Adjudicated]:
         given = rows.get(item.pk, [])
         counted = Counter(one.digest for one in given)
         state = _state([one.digest for one in given])
-        agreed = next((one for one in given if counted[one.digest] > 1), None)
-        response = answer_of(kind, agreed.response) if agreed else None
+        agreed = [answer_of(kind, one.response) for one in given if counted[one.digest] > 1]
+        response = _common(agreed) if agreed else None
         found.append(Adjudicated(item, tuple(given), state, response))
     return found
 

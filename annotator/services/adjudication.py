@@ -11,10 +11,12 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from annotator.hit_types.base import HitType
+from annotator.hit_types.base import JSON, FieldErrors, HitType
+from annotator.hit_types.confidence import without_confidence
 from annotator.models import Adjudication, AuditAction, Item, Membership, Study, User
 from annotator.models.adjudication import MOST_ADJUDICATORS
 from annotator.selectors.adjudication import (
+    adjudicated_items,
     adjudicators_presentation,
     is_contested,
     labels_digest,
@@ -22,6 +24,7 @@ from annotator.selectors.adjudication import (
 )
 from annotator.selectors.study import ROLES, study_hit_type, study_role
 from annotator.services.audit import audit_write
+from annotator.services.study_copy import study_duplicate
 
 #: A person can take their last label back for this long, and only until somebody else has labelled the item.
 UNDO = timedelta(minutes=10)
@@ -127,3 +130,48 @@ def last_undoable(*, study: Study, by: User) -> Adjudication | None:
         return None
     since = Adjudication.objects.filter(item=last.item_id, undone_at__isnull=True, pk__gt=last.pk)
     return None if since.exists() else last
+
+
+@transaction.atomic
+def adjudicated_to_gold(*, study: Study, by: User, slug: str, title: str) -> tuple[Study, int]:
+    """A new draft with the study's settings and material, in which the decided items are gold items; returns it with their number.
+
+    An item's gold is the answer that two adjudicators agree on, without texts in people's own words, which aren't graded. Raises
+    ``ValidationError`` if no item is decided, or as ``study_duplicate`` does; then nothing is made.
+    """
+    kind = study_hit_type(study)
+    gold = {}
+    for one in adjudicated_items(study=study):
+        answer = gold_of(kind, one.item.payload, one.response) if one.response else {}
+        if answer:
+            version = f".v{one.item.version}" if one.item.version > 1 else ""
+            gold[one.item.key.removesuffix(version)] = answer
+    if not gold:
+        raise ValidationError(
+            "No item is decided yet, so there is no gold to copy. Adjudicate contested items first."
+        )
+    copy = study_duplicate(study=study, by=by, slug=slug, title=title, material=True)
+    items = list(copy.items.filter(key__in=gold))
+    for item in items:
+        item.role, item.gold = Item.Role.GOLD, gold[item.key]
+    Item.objects.bulk_update(items, ["role", "gold"], batch_size=2_000)
+    audit_write(
+        action=AuditAction.ADJUDICATION_COPIED,
+        study=copy,
+        by=by,
+        after={"from": study.slug, "items": len(items)},
+    )
+    return copy, len(items)
+
+
+def gold_of(kind: HitType, payload: JSON, response: JSON) -> JSON:
+    """The correct answer that a decided response makes: its chosen answers, without texts in people's own words; empty if it makes
+    none, such as an answer to a question whose condition the two answered differently."""
+    chosen = {
+        field.name for stage in kind.every_stage(payload) for field in stage.fields if field.kind != "text"
+    }
+    kept = {name: value for name, value in response.items() if name in chosen}
+    try:
+        return without_confidence(kind).parse_gold(payload, kept) if kept else {}
+    except FieldErrors:
+        return {}

@@ -75,6 +75,8 @@ def test_two_people_and_a_third_settle_an_item_without_scripts(
     assert researcher_client.post(start, NO).status_code == 302
     assert [row.seat for row in Adjudication.objects.order_by("id")] == [1, 2, 3]
     assert "2 contested items: 1 decided" in queue_page(researcher_client, study)
+    copied = researcher_client.post(f"/admin/annotator/study/{study.pk}/adjudication/gold/", follow=True)
+    assert "created as a draft with 1 gold item" in copied.content.decode()
 
 
 def test_the_screen_has_the_task_and_the_answers_but_no_names_systems_or_other_labels(

@@ -13,7 +13,12 @@ from django.utils import timezone
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Adjudication, AuditEntry, Item, Membership, Study, User
 from annotator.selectors.adjudication import adjudicated_items, adjudication_queue, settled
-from annotator.services.adjudication import UNDO, adjudication_record, adjudication_undo
+from annotator.services.adjudication import (
+    UNDO,
+    adjudicated_to_gold,
+    adjudication_record,
+    adjudication_undo,
+)
 from annotator.services.exclusion import exclusion_make
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
@@ -175,6 +180,19 @@ def test_the_queue_costs_the_same_number_of_queries_for_many_items(study: Study,
         make_judgment(new, make_rater("ben"), "no")
         adjudication_record(item=new, by=member(study, f"m{number}"), raw=YES)
     assert queries() == few == 3
+
+
+def test_decided_items_are_gold_in_a_new_draft(study: Study, item: Item, researcher: User) -> None:
+    with pytest.raises(ValidationError, match="No item is decided yet"):
+        adjudicated_to_gold(study=study, by=researcher, slug="next", title="Next")
+    assert not Study.objects.filter(slug="next").exists()
+    for user in (researcher, member(study, "one")):
+        adjudication_record(item=item, by=user, raw=NO)
+    copy, items = adjudicated_to_gold(study=study, by=researcher, slug="next", title="Next")
+    assert (copy.state, items) == ("draft", 1)
+    found = {one.key: (one.role, one.gold) for one in copy.items.all()}
+    assert found == {"a": ("gold", NO), "b": ("ordinary", None), "c": ("ordinary", None)}
+    assert study.items.get(key="a").role == "ordinary"
 
 
 def test_units_are_settled_one_by_one() -> None:
