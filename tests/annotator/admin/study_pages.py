@@ -62,6 +62,7 @@ SENT = {
     "images/IMAGE/delete/": "editor",
     "recruitment/": "editor",
     "exclude/judgment/JUDGMENT/": "reviewer",
+    "adjudication/gold/": "reviewer",
     "exclusions/EXCLUSION/collect/": "reviewer",
     "exclusions/EXCLUSION/lift/": "reviewer",
     "rehearsal/": "editor",

@@ -104,7 +104,8 @@ def test_the_section_counts_units_and_says_kappa_or_why_not() -> None:
     each, crowd = agreed["rows"][:2]
     assert each["cells"][1]["value"] == pytest.approx(11 / 12)
     assert each["cells"][0]["value"] == pytest.approx(1 - (1 / 12) / (1 - (23**2 + 1) / 24**2))
-    assert each["cells"][0]["low"] is not None
+    assert each["cells"][0]["interval"].startswith("none: at least 3 instances with another label")
+    assert each["cells"][1]["low"] is not None
     assert crowd["cells"][0]["value"] is None
     assert crowd["cells"][0]["reason"]
     few = section(computed(study, min_overlap=20).content, "adjudication")["blocks"][1]["rows"][0]["cells"][0]
