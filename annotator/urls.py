@@ -9,6 +9,7 @@ from django.views.generic import TemplateView
 from annotator.accounts.login import LogIn
 from annotator.core import converters  # noqa: F401  registers them
 from annotator.web.views import (
+    adjudicate,
     colleague,
     ending,
     exam,
@@ -89,6 +90,10 @@ urlpatterns = [
         name="preview_questions",
     ),
     path("preview/<row:pk>/page/<slug:step>/", preview_steps.preview_step, name="preview_step"),
+    path("adjudicate/<row:pk>/<row:item_pk>/", adjudicate.adjudicate, name="adjudicate"),
+    path(
+        "adjudicate/<row:pk>/undo/<row:adjudication_pk>/", adjudicate.adjudicate_undo, name="adjudicate_undo"
+    ),
     path("language/", languages.choose, name="language"),
     path("image/<token:token>/", images.image, name="image"),
     path("worker.js", offline.worker, name="worker"),

@@ -13,7 +13,7 @@ from annotator.recruitment.panel import Panel
 from annotator.selectors.panel_plan import actions_of, codes_of, group_choices, plan_values
 
 
-class TokenForm(PlainForm):
+class PanelTokenForm(PlainForm):
     """The API token of a panel. It's never shown again, also not in the form that was refused."""
 
     token = SafeTextField(

@@ -1,6 +1,7 @@
 """All models of this application, one file for each noun."""
 
 from annotator.models.account import LoginAttempt, Rater, User
+from annotator.models.adjudication import Adjudication
 from annotator.models.api_token import ApiToken
 from annotator.models.assignment import GIVEN_BACK, Assignment, StageCommit
 from annotator.models.audit import AUDIT_GROUPS, AuditAction, AuditEntry, AuditSubject
@@ -44,6 +45,7 @@ from annotator.models.workspace import Workspace, WorkspaceMember
 __all__ = [
     "AUDIT_GROUPS",
     "GIVEN_BACK",
+    "Adjudication",
     "ApiToken",
     "Assignment",
     "AtomicUnit",

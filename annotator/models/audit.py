@@ -41,6 +41,9 @@ class AuditAction(models.TextChoices):
     MEMBER_JOINED = "members.joined", "Invitation accepted"
     MEMBER_CHANGED = "members.changed", "Role changed"
     MEMBER_REMOVED = "members.removed", "Member removed"
+    ADJUDICATED = "adjudication.labelled", "Item adjudicated"
+    ADJUDICATION_UNDONE = "adjudication.undone", "Adjudication undone"
+    ADJUDICATION_COPIED = "adjudication.copied", "Adjudicated items copied as gold"
     EXCLUDED = "exclusions.made", "Excluded"
     EXCLUSION_CHANGED = "exclusions.changed", "Reason of an exclusion changed"
     COLLECTED_AGAIN = "exclusions.collected_again", "Places opened again"
@@ -78,7 +81,7 @@ class AuditAction(models.TextChoices):
 
 #: Group -> its name on the page, in this order.
 AUDIT_GROUPS = {
-    "study": "Study", "items": "Items", "judgments": "Judgments", "members": "Members", "exclusions": "Exclusions",
+    "study": "Study", "items": "Items", "judgments": "Judgments", "members": "Members", "adjudication": "Adjudication", "exclusions": "Exclusions",
     "qualifications": "Qualifications", "payments": "Payments", "recruitment": "Recruitment",
     "workspace": "Workspace", "endpoints": "Endpoints",
     "access": "Accounts and tokens", "people": "Personal data",

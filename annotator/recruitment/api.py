@@ -62,7 +62,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Balance:
+class AccountBalance:
     """What is left in the panel's account of a workspace, in its currency."""
 
     available: Decimal
@@ -177,7 +177,7 @@ class PanelApi(ABC):
         """The projects of a workspace; studies are created in one of them."""
 
     @abstractmethod
-    def balance(self, workspace: str) -> Balance:
+    def balance(self, workspace: str) -> AccountBalance:
         """What can be spent, and the currency of rewards."""
 
     @abstractmethod

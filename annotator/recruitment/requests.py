@@ -30,7 +30,7 @@ LONGEST_WORDS = 600
 
 
 @dataclass(frozen=True)
-class Answer:
+class PanelReply:
     """The JSON of a successful reply, and its headers."""
 
     content: Any
@@ -67,7 +67,7 @@ class ApiRequests:
         content: Any = None,
         query: Mapping[str, Any] | None = None,
         repeatable: bool | None = None,
-    ) -> Answer:
+    ) -> PanelReply:
         """Send one request and return the reply. ``repeatable`` says whether it may be sent again after a 5xx or without a reply;
         by default as its method. A 429 hasn't been carried out, so every request is sent again after one.
 
@@ -77,7 +77,7 @@ class ApiRequests:
         waited = 0.0
         for attempt in range(1, ATTEMPTS + 1):
             outcome = self._attempt(method, path, content, query, again=again)
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, PanelReply):
                 return outcome
             wait = 0.5 * 2 ** (attempt - 1) if outcome.wait is None else outcome.wait
             if not outcome.again or attempt == ATTEMPTS or waited + wait > LONGEST_WAIT:
@@ -89,7 +89,7 @@ class ApiRequests:
 
     def _attempt(
         self, method: str, path: str, content: Any, query: Mapping[str, Any] | None, *, again: bool
-    ) -> Answer | _Failed:
+    ) -> PanelReply | _Failed:
         try:
             reply = self._once(method, path, content, query)
         except httpx2.TransportError as error:
@@ -97,7 +97,7 @@ class ApiRequests:
             return _Failed(self._unreachable(error, uncertain=not (again or unsent)), again or unsent)
         status = reply.status_code
         if status < 300:
-            return Answer(self._json(reply), reply.headers)
+            return PanelReply(self._json(reply), reply.headers)
         wait = retry_after(reply.headers.get("Retry-After", ""), now=datetime.now(UTC))
         refused = self._refused(reply, wait, uncertain=status >= 500 and not again)
         return _Failed(refused, status == 429 or (status >= 500 and again), wait)

@@ -25,7 +25,7 @@ from annotator.recruitment.api import (
     SCREEN_OUT,
     STOP,
     TRANSITIONS,
-    Balance,
+    AccountBalance,
     Chosen,
     PanelApi,
     PanelApiError,
@@ -62,7 +62,7 @@ class Preview:
     payload: dict[str, Any]
     cost: Decimal
     time: str
-    balance: Balance
+    balance: AccountBalance
     group: int
 
     @property
@@ -105,7 +105,7 @@ def panel_study_preview(
             time = api.recruitment_time(plan)
         except PanelApiError:  # a prediction isn't needed
             time = ""
-        return Preview(
+        return PanelStudyPreview(
             plan,
             api.payload(plan),
             api.cost(plan),

@@ -41,6 +41,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/notice.css",
         "css/changed.css",
         "css/preview_steps.css",
+        "css/adjudicate.css",
         "css/example.css",
         "css/print.css",
     ),

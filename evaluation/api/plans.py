@@ -41,7 +41,7 @@ def _shown(study: Study) -> Response:
     return Response(found | {"markdown": state.markdown})
 
 
-class StudyPlan(APIView):
+class StudyAnalysisPlan(APIView):
     """A study's analysis plan."""
 
     @extend_schema(parameters=[STUDY], responses=PlanSerializer, operation_id="plan_read")

@@ -133,7 +133,7 @@ def plan_parse(raw: Any) -> Plan:
     """
     if not isinstance(raw, Mapping):
         raise PlanError({"plan": f"got {_shown(raw)}; expected an object"})
-    read = _Reader()
+    read = _PlanReader()
     read.known(raw, "", Plan)
     listed = raw.get("hypotheses")
     hypotheses: list[Hypothesis] = []
@@ -208,7 +208,7 @@ def _number_of(text: str) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _hypothesis(read: _Reader, raw: Any, at: str) -> Hypothesis:
+def _hypothesis(read: _PlanReader, raw: Any, at: str) -> Hypothesis:
     if not isinstance(raw, Mapping):
         read.error(at, raw, "an object with name, metric and what it is compared with")
         return Hypothesis("", "")
@@ -240,7 +240,7 @@ def _hypothesis(read: _Reader, raw: Any, at: str) -> Hypothesis:
     return found
 
 
-def _looks(read: _Reader, raw: Any, stopping: str) -> tuple[float, ...]:
+def _looks(read: _PlanReader, raw: Any, stopping: str) -> tuple[float, ...]:
     if stopping not in SPENDING:
         if raw:
             read.error("looks", raw, "no looks: only alpha spending has planned ones")
@@ -262,7 +262,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-class _Reader:
+class _PlanReader:
     """Reads fields of plain objects and collects what is wrong with them."""
 
     def __init__(self) -> None:

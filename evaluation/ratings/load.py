@@ -17,6 +17,7 @@ from annotator.hit_types.confidence import answer_variables
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.core.ratings_table import Ratings
+from evaluation.ratings.adjudications import AdjudicatedItem, adjudications_load
 from evaluation.ratings.attributes import Attribute, judgments_filter, judgments_part
 from evaluation.ratings.columns import Coded, Codes, distinct
 from evaluation.ratings.items import Items
@@ -185,6 +186,29 @@ class StudyRatings:
         return StudyRatings(part, self.hit_type, self.entries, self.owner[kept], self.owners, self.gold)
 
     @cached_property
+    def adjudications(self) -> tuple[AdjudicatedItem, ...]:
+        """What adjudicators gave to the study's items that are in play; none in a rehearsal. Loaded when first needed."""
+        if self.judgments.rehearsal:
+            return ()
+        found = adjudications_load(self.judgments.items, self.hit_type)
+        return tuple(one for one in found if self.judgments.in_play[one.item])
+
+    def adjudicated(self, variable: str) -> dict[str, str]:
+        """Names of the variable's units -> the label that two adjudicators gave, for units of the table."""
+        settled = {
+            (one.item, suffix): label
+            for one in self.adjudications
+            for (name, suffix), label in one.settled.items()
+            if name == variable
+        }
+        table = self.table(variable)
+        ends = table.units.suffix.values("")
+        keys = zip(table.units.item.tolist(), map(str, ends), strict=True)
+        return {
+            unit: settled[key] for unit, key in zip(table.ratings.units, keys, strict=True) if key in settled
+        }
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 over everything that a report shows or is computed from: ratings, names, attributes and headings.
 
@@ -200,6 +224,13 @@ class StudyRatings:
         columns += [items.gold, items.follow_up_gold]
         if self.gold:
             columns.append([[number, dict(fields)] for number, fields in sorted(self.gold.items())])
+        if self.adjudications:
+            columns.append(
+                [
+                    [one.item, [[*row[:2], sorted(row[2].items())] for row in one.given]]
+                    for one in self.adjudications
+                ]
+            )
         for column in columns:
             _feed(found, column)
         _feed(found, [self.hit_type.name, self.hit_type.version])

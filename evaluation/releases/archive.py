@@ -13,7 +13,7 @@ from evaluation.releases.described.files import DESCRIBED
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
 from evaluation.releases.tables import TABLES
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST, REPORT, PAGE, CARD, RATINGS = (
     "manifest.json", "report.json", "report.html", "README.md", "ratings.csv",
 )  # fmt: skip

@@ -29,6 +29,7 @@ _TABLES = {
     "consent": "Who consented, to which text (`digest` is its SHA-256).",
     "exam_attempt": "Results of the qualification exam.",
     "ledger_entry": "Bonuses and payments.",
+    "adjudication": "Labels of contested items by people who settle disagreements, each known by a number in its study (`adjudicator`). Seats 1 and 2 labelled independently, seat 3 settled a tie.",
     "exclusion": "What researchers excluded, and why.",
     "question_verdict": "Which generalization questions validators accepted.",
     "recipe": "How a pipeline made the material.",

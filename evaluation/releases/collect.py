@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from annotator.models import Explanation, Judgment, Participation, Rater
+from annotator.models import Adjudication, Explanation, Judgment, Participation, Rater
 from evaluation.ratings.load import study_ratings
 from evaluation.releases.free_texts import Decisions, FreeTexts, Responses
 from evaluation.releases.pseudonyms import pseudonyms, source_released
@@ -96,7 +96,7 @@ class Collection:
 
     def _screened(self, table: ReleasedTable, column: str, raw: Mapping[str, Any]) -> Any:
         """What is released of free text."""
-        if table.model is Judgment:
+        if table.model in (Judgment, Adjudication):
             asked = {"item": raw["item_id"], "study": raw["study_id"]}
             return self._responses.released(**asked, response=raw[column])
         return self.texts.reason(f"{table.name}.{column}", raw[column])

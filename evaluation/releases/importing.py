@@ -18,6 +18,7 @@ from django.utils import timezone
 from annotator.core.printable import printable_lines
 from annotator.core.words import listed
 from annotator.models import (
+    Adjudication,
     Assignment,
     AuditAction,
     Explanation,
@@ -32,6 +33,8 @@ from annotator.models import (
     User,
     Workspace,
 )  # fmt: skip
+from annotator.selectors.adjudication import labels_digest
+from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
 from annotator.services.workspace import workspace_create
 from evaluation.models import Call, Endpoint, Pipeline, Run
@@ -93,6 +96,7 @@ class _ReleaseImport:
         latest = Snapshot.objects.filter(study=OuterRef("pk")).order_by("-number").values("pk")[:1]
         launched = found.filter(snapshots__isnull=False).distinct()
         found.filter(pk__in=launched).update(state=Study.State.CLOSED, snapshot=Subquery(latest))
+        self._digest_adjudications()
         for study in found:
             Membership.objects.create(study=study, user=self._by, role=Membership.Role.OWNER)
         return list(found.order_by("pk"))
@@ -148,6 +152,15 @@ class _ReleaseImport:
             # Nothing is sent or paid for because a file says so.
             values["state"] = Run.State.PAUSED
         return model(**values)
+
+    def _digest_adjudications(self) -> None:
+        """By their digests, adjudicators agree or not."""
+        made = Adjudication.objects.filter(pk__in=self._ids[Adjudication].values())
+        rows = list(made.select_related("item", "study"))
+        kinds = {one.pk: study_hit_type(one) for one in {row.study for row in rows}}
+        for row in rows:
+            row.digest = labels_digest(kinds[row.study_id], row.item.payload, row.response)
+        Adjudication.objects.bulk_update(rows, ["digest"], batch_size=_BATCH)
 
     @cached_property
     def _endpoint(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Model, Q, QuerySet
 
 from annotator.models import (
+    Adjudication,
     Consent,
     Dataset,
     ExamAttempt,
@@ -260,6 +261,13 @@ TABLES = (
         ),
         lambda scope: Judgment.objects.filter(study__in=scope.study_pks),
         screened=("response",),
+    ),
+    ReleasedTable(
+        Adjudication,
+        ("study_id", "item_id", "adjudicator", "seat", "response"),
+        lambda scope: Adjudication.objects.filter(study__in=scope.study_pks, undone_at__isnull=True),
+        screened=("response",),
+        by="item_id",
     ),
     ReleasedTable(
         Exclusion,

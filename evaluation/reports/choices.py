@@ -112,7 +112,8 @@ class Choices:
     ``count`` says whose judgments count besides the simulators': those of ``people`` (or of rehearsal raters if nobody
     else has judged), or of ``rehearsal`` raters. ``rule`` aggregates several raters' labels: ``majority``,
     ``dawid_skene``, ``mace``, ``median`` or ``mean`` (``majority`` for variables whose labels have no order), ``per_rater``,
-    or ``single:<rater>``, which may be a simulator. ``exclusions`` says whether excluded
+    or ``single:<rater>``, which may be a simulator; with ``adjudicated``, an adjudicated label goes before that of the rule, except for
+    single raters'. ``exclusions`` says whether excluded
     raters, items and judgments are left out. ``labels`` is the label set of the reported agreement. ``restriction``
     says on which instances systems are compared. ``refusals`` says whether follow-ups without an answer of the system count as wrong or are
     left out of precision; ``ties`` the same for units on which raters tie, in precision and accuracy; ``blanks`` for judgments
@@ -133,6 +134,10 @@ class Choices:
         hint="People and rehearsal raters are never counted together.",
     )  # fmt: skip
     rule: str = _choice("majority", "rule", "How several raters’ labels are combined", options=RULES)
+    adjudicated: bool = _choice(
+        False, "flag", "Adjudicated labels", later=True,
+        hint="Where two adjudicators gave a unit the same label, it replaces the label that the rule gives. Each section says on how many units.",
+    )  # fmt: skip
     labels: str = _choice("all", "option", "Agreement is reported on", options=LABEL_SETS)
     restriction: str = _choice(
         "common", "option", "Systems are compared on", options=RESTRICTIONS, argument="instances"

@@ -13,6 +13,8 @@ from annotator.core.words import plural
 from annotator.hit_types.base import HitType, Variable
 from annotator.models import Study
 from evaluation.agreement import Aggregated, PerRater, Ratings, Rule, Single, parse_rule
+from evaluation.agreement.adjudicated import AdjudicatedRule
+from evaluation.agreement.aggregate import OneTable
 from evaluation.core.estimand import Items
 from evaluation.metrics import BASELINE_KIND, FollowUps, compared_rows
 from evaluation.ratings.arms import ArmRatings
@@ -168,9 +170,22 @@ class Context:
         Rules that combine several raters use people only; ``single:<rater>`` may name a simulator.
         """
         key = (variable, self.rule_for(variable, rule))
+        combining = self.combining(*key)
         if key not in self._labels:
-            self._labels[key] = parse_rule(key[1]).tables(self._pool(*key))
+            self._labels[key] = combining.tables(self._pool(*key))
         return self._labels[key]
+
+    def combining(self, variable: str, rule: str) -> Rule:
+        """A rule as the report uses it: behind adjudicated labels, if that is chosen. Single raters' labels stay their own."""
+        plain = parse_rule(rule)
+        if not self.choices.adjudicated or isinstance(plain, Single) or not isinstance(plain, OneTable):
+            return plain
+        settled = self.data.adjudicated(variable)
+        title, units = self.data.table(variable).variable.title, len(self.ratings(variable).units)
+        self.deviations.add(
+            f"Adjudicated labels go before the rule’s on {len(settled):,} of {plural(units, 'unit')} of “{title}”."
+        )
+        return AdjudicatedRule(plain, settled)
 
     def rule_for(self, variable: str, rule: str = "") -> str:
         """The rule (the chosen one by default), or majority where labels without an order have no median or mean."""

@@ -22,7 +22,7 @@ GROUPED = "attribute-grouped"
 #: Where a group has no such row.
 ABSENT = Cell(text="–")
 #: Modules whose sections are about all work and material of the study, or have groups of their own.
-WHOLE = ("groups", "people", "material", "next_study")
+WHOLE = ("groups", "people", "material", "next_study", "adjudication")
 
 
 def attribute_grouped(ctx: Context) -> Attribute:

@@ -242,6 +242,9 @@ SEVERAL: dict[str, list[list[Any]]] = {
         for step in ("invitation", "consent", "declined", "passed", "failed", "stopped", "done")
     ],
     "annotator:notices_stop": [],  # only with the link of an email; tests/annotator/services/test_notices.py opens it
+    # Only for contested items; tests/annotator/admin/test_adjudication_page.py opens them.
+    "annotator:adjudicate": [],
+    "annotator:adjudicate_undo": [],
     "annotator:panel_webhook": [],  # only posts; tests/annotator/web/test_prolific_webhooks.py sends them
     "annotator:return": [],  # only for people without a password; tests/annotator/web/test_guests.py opens it
     "annotator:receipt": [],  # only after a request for deletion; tests/annotator/web/test_receipt.py opens it

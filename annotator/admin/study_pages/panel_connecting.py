@@ -9,7 +9,7 @@ from django.core.exceptions import BadRequest, ValidationError
 from django.http import HttpRequest
 
 from annotator.core.service_errors import errors_add
-from annotator.forms.panel import ProjectForm, TokenForm
+from annotator.forms.panel import ProjectForm, PanelTokenForm
 from annotator.models import Membership, PanelConnection, Study
 from annotator.recruitment.api import PanelApiError
 from annotator.recruitment.panel import Panel
@@ -36,7 +36,7 @@ def connection_context(request: HttpRequest, study: Study, panel: Panel | None) 
     mine = may_spend(user=request.user, study=study)
     context: dict[str, Any] = {"connection": connection, "may_spend": mine}
     if mine:
-        context["token_form"] = TokenForm(panel=panel)
+        context["token_form"] = PanelTokenForm(panel=panel)
     if mine and connection is not None and request.GET.get("project") == "choose":
         try:
             context["project_form"] = _project_form(connection)
@@ -50,7 +50,7 @@ def connection_post(request: HttpRequest, study: Study, panel: Panel) -> dict[st
     workspace = workspace_get_for(user=request.user, pk=study.workspace_id or 0, role=Membership.Role.EDITOR)
     action, by = request.POST.get("do", ""), user_of(request)
     if action == "connect":
-        form = TokenForm(request.POST, panel=panel)
+        form = PanelTokenForm(request.POST, panel=panel)
         if form.is_valid():
             try:
                 panel_connect(workspace=workspace, panel=panel.name, token=form.cleaned_data["token"], by=by)

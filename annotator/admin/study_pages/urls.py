@@ -8,6 +8,7 @@ from typing import Any
 from django.urls import URLPattern, path
 
 from annotator.admin.study_pages import (
+    adjudications,
     audit,
     data_requests,
     exam_questions,
@@ -81,6 +82,8 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}versions/", view(manage.versions), name="study_versions"),
         path(f"{one}simulators/", view(home.simulators), name="study_simulators"),
         path(f"{one}members/", view(members.members), name="study_members"),
+        path(f"{one}adjudication/", view(adjudications.adjudication), name="study_adjudication"),
+        path(f"{one}adjudication/gold/", view(adjudications.gold), name="study_adjudication_gold"),
         path(f"{one}contested/", view(raters.contested), name="study_contested"),
         path(f"{one}exam/<slug:which>/new/", view(exam_questions.question), name="study_question_new"),
         path(

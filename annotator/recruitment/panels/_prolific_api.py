@@ -26,7 +26,7 @@ from annotator.recruitment.api import (
     SCREEN_OUT,
     STOP,
     Account,
-    Balance,
+    AccountBalance,
     Chosen,
     Filter,
     Hook,
@@ -83,9 +83,9 @@ class ProlificApi(PanelApi):
         found = self._results(f"/api/v1/workspaces/{_id(workspace)}/projects/")
         return tuple(Named(_text(one, "id"), _text(one, "title")) for one in found)
 
-    def balance(self, workspace: str) -> Balance:
+    def balance(self, workspace: str) -> AccountBalance:
         found = self._get(f"/api/v1/workspaces/{_id(workspace)}/balance/")
-        return Balance(_money(found.get("available_balance")), str(found.get("currency_code") or ""))
+        return AccountBalance(_money(found.get("available_balance")), str(found.get("currency_code") or ""))
 
     def filters(self, workspace: str) -> tuple[Filter, ...]:
         found = self._results("/api/v1/filters/", workspace_id=workspace)

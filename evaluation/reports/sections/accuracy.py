@@ -9,7 +9,7 @@ import numpy as np
 
 from annotator.hit_types.base import Variable
 from evaluation.agreement.accuracy import GoldAccuracy, accuracy
-from evaluation.agreement.aggregate import Single, parse_rule
+from evaluation.agreement.aggregate import Single
 from evaluation.core.ratings_table import Codes, Ints, Ratings
 from evaluation.ratings.load import VariableRatings
 from evaluation.reports.columns import rule_of
@@ -107,7 +107,7 @@ def _of_people(ctx: Context, variable: Variable, scores: Scored) -> GoldAccuracy
     if ctx.only_simulators:
         return None
     people = scores.of_people()
-    rule = parse_rule(ctx.rule_for(variable.name, rule_of(ctx)))
+    rule = ctx.combining(variable.name, ctx.rule_for(variable.name, rule_of(ctx)))
     (labels,) = rule.tables(people.ratings if not isinstance(rule, Single) else scores.ratings)
     return accuracy(
         people.ratings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from annotator.hit_types.base import Variable
-from evaluation.agreement.aggregate import parse_rule
+from evaluation.agreement.aggregate import Rule, parse_rule
 from evaluation.agreement.by_group import NO_GROUP, by_group
 from evaluation.core.filter_text import RATER
 from evaluation.core.ratings_table import Codes, Ints
@@ -83,7 +83,7 @@ def _agreement(ctx: Context, variable: Variable, attribute: Attribute) -> Table:
         gold=gold,
         ties_wrong=ctx.choices.ties == "wrong",
         unanswered=unanswered,
-        rule=None if gold is None or ctx.only_simulators else ctx.rule_for(variable.name, rule_of(ctx)),
+        rule=None if gold is None or ctx.only_simulators else _combining(ctx, variable.name),
         min_overlap=ctx.choices.min_overlap,
         named=ctx.named,
         **ctx.resampling,
@@ -181,3 +181,7 @@ def _by_rater(ctx: Context, variable: str, attribute: Attribute) -> list[tuple[s
                 )
             )
     return found
+
+
+def _combining(ctx: Context, variable: str) -> Rule:
+    return ctx.combining(variable, ctx.rule_for(variable, rule_of(ctx)))

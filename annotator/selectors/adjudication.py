@@ -1,0 +1,287 @@
+"""What adjudicators have to label, what they have labelled, and what is decided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from annotator.core.allocation import presentation_rng
+from annotator.core.canonical import digest_of
+from annotator.core.kept_figures import StudyCount
+from annotator.core.words import plural
+from annotator.hit_types.base import JSON, HitType
+from annotator.hit_types.confidence import answer_of, answer_variables
+from annotator.models import Adjudication, Item, Judgment, Rater, Study, User
+from annotator.models.adjudication import FIRST_ROUND
+from annotator.selectors.judgment import ExclusionReasons
+from annotator.selectors.study import study_hit_type
+
+#: (variable, unit suffix) -> label.
+Labels = dict[tuple[str, str], str]
+#: Orders of the queue -> their names on the page. The default is first.
+ORDERS = {"entropy": "how divided the answers are"}
+_UNCERTAINTY: dict[str, Callable[[Study], Mapping[int, float]]] = {}
+
+_CONTESTED = StudyCount(
+    "items to adjudicate",
+    """
+WITH answers AS (
+    SELECT j.item_id, j.digest, count(*) AS n FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
+    JOIN annotator_item i ON i.id = j.item_id
+    WHERE j.study_id = %(study)s AND j.standing = 'counted' AND r.kind = 'human' AND NOT r.rehearsal AND i.withdrawn_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = j.study_id AND x.lifted_at IS NULL
+            AND (x.judgment_id = j.id OR x.item_id = j.item_id OR x.rater_id = j.rater_id))
+    GROUP BY j.item_id, j.digest
+), shares AS (
+    SELECT item_id, n, sum(n) OVER (PARTITION BY item_id) AS whole FROM answers
+)
+SELECT item_id, max(whole)::int, count(*)::int, (-sum(n / whole * ln(n / whole)) / ln(2.0))::float AS entropy
+FROM shares GROUP BY item_id HAVING count(*) > 1 ORDER BY entropy DESC, max(whole) DESC, item_id
+""",
+)
+
+
+def order_register(name: str, title: str, uncertainty: Callable[[Study], Mapping[int, float]]) -> None:
+    """Register another order of the queue; called when an application starts. ``uncertainty`` maps items' ids to bits."""
+    ORDERS[name] = title
+    _UNCERTAINTY[name] = uncertainty
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """An item that a person may adjudicate. ``bits`` is the order's uncertainty about it; ``tie``: the first two disagree."""
+
+    item: int
+    raters: int
+    answers: int
+    bits: float
+    tie: bool
+
+
+@dataclass(frozen=True)
+class AdjudicationQueue:
+    """The contested items of a study as one person may see them.
+
+    ``waiting`` are the items that this person may label, in order. Of ``contested`` items, ``decided`` have equal labels of two
+    adjudicators, ``undecided`` have three different ones, ``mine`` have this person's label and ``judged`` their answer as an annotator.
+    """
+
+    waiting: tuple[Waiting, ...]
+    contested: int
+    decided: int
+    undecided: int
+    mine: int
+    judged: int
+
+    @property
+    def empty_words(self) -> str:
+        """Why nothing is waiting, and what to do; empty if something is."""
+        if self.waiting:
+            return ""
+        if not self.contested:
+            return (
+                "No item has two different answers of people yet. Items appear here once annotators disagree."
+            )
+        if self.decided == self.contested:
+            return "Every contested item is decided. Turn on “Adjudicated labels” in a report, or copy the decided items as gold."
+        found = []
+        if open_ := self.contested - self.decided - self.undecided:
+            found.append(
+                f"{plural(open_, 'contested item')} still {'needs' if open_ == 1 else 'need'} another adjudicator: you have labelled or judged "
+                "the rest. Ask another member with at least the role reviewer to open this page."
+            )
+        if self.undecided:
+            found.append(
+                f"On {plural(self.undecided, 'item')} three adjudicators gave three different labels: discuss the guidelines, then correct or exclude them."
+            )
+        return " ".join(found)
+
+
+def adjudication_queue(*, study: Study, user: User, order: str = "entropy") -> AdjudicationQueue:
+    """The contested items that a person may adjudicate: at most two different people label an item without seeing each other's
+    labels, a third settles a tie, and nobody labels an item that they judged as an annotator. A fixed number of queries.
+
+    ``order`` is one of ``ORDERS``; items of which an order knows nothing come last.
+    """
+    rows = _CONTESTED.rows({"study": study.pk})
+    given: dict[int, list[tuple[int | None, str]]] = {}
+    for item, by, digest in _active(study).values_list("item", "by", "digest"):
+        given.setdefault(item, []).append((by, digest))
+    judged = set(Judgment.objects.filter(study=study, rater__user=user).values_list("item", flat=True))
+    uncertainty = _UNCERTAINTY[order](study) if order in _UNCERTAINTY else None
+    waiting, states = [], Counter[str]()
+    for item, raters, answers, entropy in rows:
+        labels = given.get(item, [])
+        state = _state([digest for _, digest in labels])
+        states[state] += 1
+        mine = any(by == user.pk for by, _ in labels)
+        states["mine"] += mine
+        states["judged"] += item in judged
+        if state in ("open", "tie") and not mine and item not in judged:
+            bits = entropy if uncertainty is None else uncertainty.get(item, -1.0)
+            waiting.append(Waiting(item, raters, answers, bits, state == "tie"))
+    if uncertainty is not None:
+        waiting.sort(key=lambda one: (-one.bits, one.item))
+    return AdjudicationQueue(
+        waiting=tuple(waiting),
+        contested=len(rows),
+        decided=states["decided"],
+        undecided=states["undecided"],
+        mine=states["mine"],
+        judged=states["judged"],
+    )
+
+
+def may_adjudicate(*, item: Item, user: User) -> str:
+    """Why this person may not label the item; empty if they may. Their role in the study is checked by whoever asks. Without the
+    item's key, which may name a system."""
+    if item.withdrawn_at is not None:
+        return "This item was withdrawn."
+    if Judgment.objects.filter(item=item, rater__user=user).exists():
+        return "You judged this item as an annotator, so other people adjudicate it."
+    given = list(Adjudication.objects.filter(item=item, undone_at__isnull=True).values_list("by", "digest"))
+    if any(by == user.pk for by, _ in given):
+        return "You have already adjudicated this item."
+    if len(given) > FIRST_ROUND or _state([digest for _, digest in given]) not in ("open", "tie"):
+        return "This item doesn't need another adjudicator."
+    return ""
+
+
+def is_contested(*, item: Item) -> bool:
+    """Whether people gave the item different answers that count."""
+    rows = _CONTESTED.rows({"study": item.study_id})
+    return any(pk == item.pk for pk, *_ in rows)
+
+
+def _state(digests: list[str]) -> str:
+    """What the labels of an item say: open, tie, decided (two are equal) or undecided (three different ones).
+
+    >>> _state(["a"]), _state(["a", "b"]), _state(["a", "b", "b"]), _state(["a", "b", "c"])
+    ('open', 'tie', 'decided', 'undecided')
+    """
+    if any(n > 1 for n in Counter(digests).values()):
+        return "decided"
+    return ("open", "open", "tie", "undecided")[min(len(digests), 3)]
+
+
+def _active(study: Study) -> Any:
+    """Adjudications that weren't taken back, of items that aren't withdrawn, in order of item and seat."""
+    found = Adjudication.objects.filter(study=study, undone_at__isnull=True, item__withdrawn_at__isnull=True)
+    return found.order_by("item", "seat")
+
+
+def labels_of(kind: HitType, payload: JSON, response: JSON) -> Labels:
+    """The labels that a response gives: (variable, unit suffix) -> label, without how sure the person is."""
+    asked = {one.name for one in answer_variables(kind)}
+    return {
+        (one.variable, one.unit): one.value
+        for one in kind.to_ratings(payload, response)
+        if one.variable in asked
+    }
+
+
+def labels_digest(kind: HitType, payload: JSON, response: JSON) -> str:
+    """SHA-256 of a response's labels, or of the whole answer where it has none."""
+    labels = labels_of(kind, payload, response)
+    pairs = sorted([variable, unit, value] for (variable, unit), value in labels.items())
+    return digest_of(pairs if pairs else answer_of(kind, response))
+
+
+def settled(given: Iterable[Labels]) -> Labels:
+    """What adjudicators of one item decided: each unit's label that two of them gave. Units without such a label are left out.
+
+    >>> settled([{("q", ""): "yes", ("r", ""): "no"}, {("q", ""): "yes", ("r", ""): "yes"}])
+    {('q', ''): 'yes'}
+    """
+    votes: dict[tuple[str, str], Counter[str]] = {}
+    for labels in given:
+        for unit, label in labels.items():
+            votes.setdefault(unit, Counter())[label] += 1
+    return {
+        unit: label
+        for unit, counted in votes.items()
+        for label, n in counted.most_common(1)
+        if n >= FIRST_ROUND
+    }
+
+
+@dataclass(frozen=True)
+class Adjudicated:
+    """An item with adjudications. ``state`` is open, tie, decided or undecided; ``response`` holds the answers that are the same
+    for the people who agree on its labels, without how sure they are; None unless the item is decided."""
+
+    item: Item
+    given: tuple[Adjudication, ...]
+    state: str
+    response: JSON | None
+
+
+def _common(responses: list[JSON]) -> JSON:
+    """The fields that all responses have with the same value.
+
+    >>> _common([{"q": "yes", "why": "a"}, {"q": "yes", "why": "b"}])
+    {'q': 'yes'}
+    """
+    first, *others = responses
+    return {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+
+
+def adjudicated_items(*, study: Study) -> list[Adjudicated]:
+    """All items with adjudications, in order of item; two queries."""
+    kind = study_hit_type(study)
+    rows: dict[int, list[Adjudication]] = {}
+    for one in _active(study).select_related("by"):
+        rows.setdefault(one.item_id, []).append(one)
+    with_any = Adjudication.objects.filter(item=OuterRef("pk"), undone_at__isnull=True)
+    items = study.items.filter(Exists(with_any), withdrawn_at__isnull=True).order_by("id")
+    found = []
+    for item in items:
+        given = rows.get(item.pk, [])
+        counted = Counter(one.digest for one in given)
+        state = _state([one.digest for one in given])
+        agreed = [answer_of(kind, one.response) for one in given if counted[one.digest] > 1]
+        response = _common(agreed) if agreed else None
+        found.append(Adjudicated(item, tuple(given), state, response))
+    return found
+
+
+def adjudicators_presentation(study: Study, kind: HitType, item: Item) -> JSON:
+    """What adjudicators get where raters get different orders or arms: the same for all of them."""
+    return kind.present(item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0))
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """A complete answer in words, (question, answer) pairs, and how many people gave it."""
+
+    words: list[tuple[str, str]]
+    people: int
+
+
+def answers_counted(*, study: Study, item: Item) -> list[GivenAnswer]:
+    """The different answers of people to an item that count, the most common first, without names. Two queries.
+
+    What adjudicators see in another order than raters did is named by the adjudicators' order.
+    """
+    kind, reasons = study_hit_type(study), ExclusionReasons(study)
+    own = adjudicators_presentation(study, kind, item)
+    found = Judgment.objects.filter(
+        item=item,
+        standing=Judgment.Standing.COUNTED,
+        rater__kind=Rater.Kind.HUMAN,
+        rater__rehearsal=False,
+    )
+    groups: dict[str, list[Judgment]] = {}
+    for one in found.select_related("assignment").order_by("digest", "id"):
+        if not reasons.of(one.pk, one.item_id, one.rater_id):
+            groups.setdefault(one.digest, []).append(one)
+    given = []
+    for group in groups.values():
+        one = group[0]
+        drawn = one.assignment.presentation if one.assignment and "arm" in own else own
+        given.append(GivenAnswer(kind.describe(item.payload, one.response, drawn), len(group)))
+    return sorted(given, key=lambda one: -one.people)
