@@ -6,29 +6,74 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('annotator', '0043_confidence'),
+        ("annotator", "0044_panel_api"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Adjudication',
+            name="Adjudication",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('adjudicator', models.PositiveSmallIntegerField()),
-                ('seat', models.PositiveSmallIntegerField()),
-                ('response', models.JSONField()),
-                ('digest', models.CharField(max_length=64)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('undone_at', models.DateTimeField(blank=True, null=True)),
-                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='adjudications', to='annotator.item')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='adjudications', to='annotator.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("adjudicator", models.PositiveSmallIntegerField()),
+                ("seat", models.PositiveSmallIntegerField()),
+                ("response", models.JSONField()),
+                ("digest", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("undone_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="adjudications",
+                        to="annotator.item",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="adjudications",
+                        to="annotator.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('seat__gte', 1), ('seat__lte', 3)), name='adjudication_seat_of_three'), models.CheckConstraint(condition=models.Q(('adjudicator__gte', 1)), name='adjudication_adjudicator_from_one'), models.UniqueConstraint(condition=models.Q(('undone_at__isnull', True)), fields=('item', 'seat'), name='adjudication_seat_once'), models.UniqueConstraint(condition=models.Q(('undone_at__isnull', True)), fields=('item', 'adjudicator'), name='adjudication_person_once')],
+                "ordering": ["id"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("seat__gte", 1), ("seat__lte", 3)),
+                        name="adjudication_seat_of_three",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("adjudicator__gte", 1)), name="adjudication_adjudicator_from_one"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("undone_at__isnull", True)),
+                        fields=("item", "seat"),
+                        name="adjudication_seat_once",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("undone_at__isnull", True)),
+                        fields=("item", "adjudicator"),
+                        name="adjudication_person_once",
+                    ),
+                ],
             },
         ),
     ]

@@ -54,7 +54,7 @@ AFTER_PUBLICATION = ("places",)
 
 
 @dataclass(frozen=True)
-class Preview:
+class PanelStudyPreview:
     """What would be created, before anything is sent: the plan, the request's content, its cost with fees, the panel's prediction, what
     the account has, and how many participants' ids would be put into a group."""
 
@@ -92,7 +92,7 @@ def panel_errors(connection: PanelConnection) -> Iterator[PanelApi]:
 
 def panel_study_preview(
     *, study: Study, connection: PanelConnection, values: Mapping[str, Any], link: str
-) -> Preview:
+) -> PanelStudyPreview:
     """The plan of a new study at the panel with its cost. Creates nothing. Raises ``ValidationError``, keyed by the form's field."""
     with panel_errors(connection) as api:
         plan = _plan(study, connection, api, values, link)

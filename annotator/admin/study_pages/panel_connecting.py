@@ -9,7 +9,7 @@ from django.core.exceptions import BadRequest, ValidationError
 from django.http import HttpRequest
 
 from annotator.core.service_errors import errors_add
-from annotator.forms.panel import ProjectForm, PanelTokenForm
+from annotator.forms.panel import PanelTokenForm, ProjectForm
 from annotator.models import Membership, PanelConnection, Study
 from annotator.recruitment.api import PanelApiError
 from annotator.recruitment.panel import Panel

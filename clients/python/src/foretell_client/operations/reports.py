@@ -32,6 +32,7 @@ class Choices(TypedDict, total=False):
 
     count: Count
     rule: str
+    adjudicated: bool
     labels: Labels
     restriction: Restriction
     refusals: Refusals
