@@ -92,6 +92,7 @@ ONLY_ON_PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         "Not yet.",
         ("study_exam", "study_question_new", "study_question", "study_questions_file"),
     ),
+    "Copy adjudicated items as gold into a new draft": ("Not yet.", ("study_adjudication_gold",)),
     "Translate a study's texts": ("Not yet.", ("study_translation", "study_translation_question")),
     "Grant and revoke qualifications": ("Not yet.", ("qualification:add", "qualification:change", "qualification:revoke")),
     "Create a workspace and change its members": ("Not yet.", ("workspace:add", "workspace_members")),
