@@ -15,8 +15,11 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Model, OuterRef, Subquery
 from django.utils import timezone
 
+from annotator.core.canonical import digest_of
 from annotator.core.printable import printable_lines
 from annotator.core.words import listed
+from annotator.hit_types.base import HitType
+from annotator.hit_types.confidence import answer_of
 from annotator.models import (
     Adjudication,
     Assignment,
@@ -126,6 +129,10 @@ class _ReleaseImport:
                 _same_length(made)
             if model is Judgment:
                 self._hold_places(made)
+                for (
+                    one
+                ) in made:  # two answers are the same by their digests: contested items, agreement so far
+                    one.digest = digest_of(answer_of(self._kinds[one.study_id], one.response))
             model._default_manager.bulk_create(made)
             found.update(zip((row["id"] for row in batch), (one.pk for one in made), strict=True))
         return found
@@ -152,6 +159,11 @@ class _ReleaseImport:
             # Nothing is sent or paid for because a file says so.
             values["state"] = Run.State.PAUSED
         return model(**values)
+
+    @cached_property
+    def _kinds(self) -> dict[int, HitType]:
+        """The type of each study."""
+        return {one.pk: study_hit_type(one) for one in Study.objects.filter(pk__in=self._ids[Study].values())}
 
     def _digest_adjudications(self) -> None:
         """By their digests, adjudicators agree or not."""

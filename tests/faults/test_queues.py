@@ -29,6 +29,7 @@ LONG = {
     "annotator.export_build",
     "annotator.file_import_run",
     "annotator.figures_renew",
+    "annotator.panel_reconcile_sweep",  # it waits for other servers
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotator.models import AuditAction, AuditEntry, Item, Judgment, Rater, Study, Workspace
+from annotator.selectors.contested import contested_items
 from annotator.selectors.study import studies_for
 from annotator.services.study import snapshot_freeze
 from evaluation.models import Report, Run
@@ -19,6 +20,7 @@ from evaluation.releases.archive import ArchiveError
 from evaluation.releases.importing import release_import
 from evaluation.releases.reading import release_open
 from evaluation.releases.tables import TABLES
+from evaluation.selectors.live import agreement_so_far
 from evaluation.services.imported_report import imported_report
 from tests.evaluation.releases.releases import PRIVATE, built, files_of, rebuilt, renamed_away
 from tests.evaluation.reports import paper_studies
@@ -69,6 +71,22 @@ def test_a_release_of_the_imported_study_has_the_same_data() -> None:
             assert rows_without_place(before, table.name) == rows_without_place(after, table.name), table.name
     assert before["ratings.csv"] == after["ratings.csv"]
     assert before["report.json"] == after["report.json"]
+
+
+def test_two_answers_are_the_same_after_an_import_where_they_were_before() -> None:
+    """By their digests contested items are found, and agreement so far is computed."""
+    study = small_study(simulator=True)
+
+    def told(of: Study) -> tuple[list[tuple[str, int, float]], Any]:
+        contested = [(one.item.key, one.answers, one.entropy) for one in contested_items(of)]
+        found = agreement_so_far(study=of)
+        assert found is not None
+        return contested, found.points[-1].alpha
+
+    before = told(study)
+    [made] = release_import(release_open(released(lambda: study)), by=make_user("mia", staff=True))
+    assert told(made) == before
+    assert before[0]
 
 
 def rows_without_place(files: dict[str, bytes], name: str) -> list[dict[str, Any]]:
