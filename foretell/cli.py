@@ -13,10 +13,6 @@ from importlib.metadata import version
 
 #: Command -> (module of the Django command, what it does). They need no settings, no server and no database.
 FILE_COMMANDS = {
-    "hit_type": (
-        "annotator.management.commands.hit_type",
-        "check a file that declares a HIT type, or show its stages and its prompt",
-    ),
     "agreement": (
         "evaluation.management.commands.agreement",
         "agreement of the ratings in a file: CSV, Excel, Parquet or JSON lines",
@@ -29,10 +25,15 @@ FILE_COMMANDS = {
         "evaluation.management.commands.simulate_study",
         "how many items and raters an interval needs, or a simulated study",
     ),
+    "hit_type": (
+        "annotator.management.commands.hit_type",
+        "check a file that declares a HIT type, or show its stages and its prompt",
+    ),
 }
 #: What the first lines of ``foretell --help`` say of commands for a running installation.
 STUDY_COMMANDS = {
     "import_material": "import questions and explanations from a file",
+    "analysis_plan": "write a study's analysis plan, and seal it before the data",
     "study": "create, launch, pause or close a study",
     "simulate": "let a language model judge a study",
     "report": "compute a study's report",

@@ -126,7 +126,9 @@ def test_agreement_of_a_file_needs_no_database_and_no_settings(foretell: Install
 
 def test_the_help_begins_with_what_people_want_first(foretell: InstalledWheel) -> None:
     lines = foretell("--help").stdout.splitlines()
-    assert [line.split()[0] for line in lines[2:7]] == ["run", "agreement", "metrics", "plan", "reproduce"]
+    assert [line.split()[0] for line in lines[2:8]] == [
+        "run", "agreement", "metrics", "plan", "hit_type", "reproduce",
+    ]  # fmt: skip
     unknown = foretell("agreemnt")
     assert unknown.returncode == 2
     assert "there is no command 'agreemnt'" in unknown.stderr

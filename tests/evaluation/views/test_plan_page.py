@@ -56,11 +56,11 @@ def test_a_plan_is_written_read_sealed_and_downloaded(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_text("{", encoding="utf-8")
     with pytest.raises(CommandError, match=r"file: line 1: .*expected a JSON file of a plan"):
-        call_command("plan", study.slug, read=file)
+        call_command("analysis_plan", study.slug, read=file)
     document["plan"]["notes"] = ""
     file.write_text(json.dumps(document), encoding="utf-8")
     out = io.StringIO()
-    call_command("plan", study.slug, read=file, stdout=out)
+    call_command("analysis_plan", study.slug, read=file, stdout=out)
     assert "## Notes" not in out.getvalue()
     assert "Not sealed yet." in out.getvalue()
 
@@ -82,7 +82,7 @@ def test_power_is_computed_and_drawn_on_the_page() -> None:
     client, page = client_of(study), reverse("evaluation:plan", args=[study.pk])
     client.post(page, FORM)
     out = io.StringIO()
-    call_command("plan", study.slug, power=True, runs=5, stdout=out)
+    call_command("analysis_plan", study.slug, power=True, runs=5, stdout=out)
     assert "H2: power is simulated for precision only" in out.getvalue()
     power = AnalysisPlan.objects.get().power
     assert power is not None

@@ -1,4 +1,4 @@
-"""``manage.py plan STUDY``: show a study's analysis plan, read it from a file, seal it, compute its power."""
+"""``manage.py analysis_plan STUDY``: show a study's analysis plan, read it from a file, seal it, compute its power."""
 
 from __future__ import annotations
 
