@@ -79,7 +79,7 @@ def with_standing_replies(
 def with_problems(result: dict[str, Any], generator: Any, request: Any, public: Any) -> dict[str, Any]:
     """A postprocessing hook: errors are problem details (RFC 9457), with ``status`` and ``title`` beside what they say."""
     members = {"status": {"type": "integer"}, "title": {"type": "string"}}
-    refused = ("Detail", "Errors", "ImportRefused")
+    refused = ("Detail", "Errors", "ImportRefused", "DatasetRefused")
     for name in refused:
         shape = result["components"]["schemas"].get(name)
         if shape is not None:

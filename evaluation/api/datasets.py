@@ -55,6 +55,25 @@ class NewDatasetSerializer(KnownKeysSerializer):
     )
 
 
+class RefusedValueSerializer(serializers.Serializer[Any]):
+    file = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    field = serializers.CharField()
+    value = serializers.CharField()
+    expected = serializers.CharField()
+
+
+class DatasetRefusedSerializer(serializers.Serializer[Any]):
+    """Faults of the file, or ``errors`` in the request."""
+
+    detail = serializers.CharField(required=False)
+    total = serializers.IntegerField(required=False)
+    faults = RefusedValueSerializer(many=True, required=False, help_text="The first hundred.")
+    errors = serializers.DictField(  # type: ignore[assignment]
+        child=serializers.ListField(child=serializers.CharField()), required=False
+    )
+
+
 class Datasets(APIView):
     """The datasets that pipelines run on."""
 
@@ -67,7 +86,9 @@ class Datasets(APIView):
         return Response(DatasetSerializer(found[:1_000], many=True).data)
 
     @extend_schema(
-        request=NewDatasetSerializer, responses={201: DatasetSerializer}, operation_id="datasets_create"
+        request=NewDatasetSerializer,
+        responses={201: DatasetSerializer, 400: DatasetRefusedSerializer},
+        operation_id="datasets_create",
     )
     def post(self, request: Request) -> Response:
         """Make a dataset of a file: all rows or none. Sending the same file again gives the same dataset."""

@@ -14,7 +14,6 @@ from evaluation.planning.plan_document import (
     PlanError,
     hypothesis_read,
 )
-from evaluation.planning.plan_power import Assumed
 from evaluation.reports.choices import RULES
 
 #: A field of the plan -> the form's field that shows its errors, where they differ.
@@ -138,6 +137,8 @@ class PowerForm(forms.Form):
         found = super().clean() or {}
         if not self.errors:
             try:
+                from evaluation.planning.plan_power import Assumed  # with NumPy, which few web processes need
+
                 self.assumed = Assumed(**found)
             except ValueError as error:
                 self.add_error(str(error).partition(":")[0], str(error))

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET
 
 from annotator.selectors.study import study_get_for
 from evaluation.planning.plan_text import hypothesis_words
-from evaluation.reports.plan_so_far import planned_so_far
 from evaluation.reports.words import number
+from evaluation.selectors.analysis_plan import sealed_plan
 
 
 @login_required
@@ -20,7 +20,13 @@ from evaluation.reports.words import number
 def live_plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     """The value of each planned comparison with its valid interval; the part is empty for a study without a stopping rule."""
     study = study_get_for(user=request.user, pk=study_pk)
-    found = planned_so_far(study=study)
+    found = None
+    if sealed_plan(study=study) is not None:
+        from evaluation.reports.plan_so_far import (
+            planned_so_far,
+        )  # it loads NumPy and SciPy, which few web processes need
+
+        found = planned_so_far(study=study)
     rows = [
         {
             "name": one.name,

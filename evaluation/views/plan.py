@@ -20,7 +20,6 @@ from evaluation.forms.analysis_plan import PlanForm, PowerForm
 from evaluation.planning.plan_document import PlanError
 from evaluation.selectors.analysis_plan import PlanState, plan_state
 from evaluation.services.analysis_plan import plan_save, plan_seal
-from evaluation.services.plan_power import plan_power_store
 from evaluation.views.plan_curves import curves
 
 #: The largest file of a plan.
@@ -39,6 +38,10 @@ def plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     power = PowerForm(request.POST if "power" in request.POST else None)
     if request.method == "POST" and "power" in request.POST:
         if power.is_valid():
+            from evaluation.services.plan_power import (
+                plan_power_store,
+            )  # it loads NumPy, which few web processes need
+
             try:
                 plan_power_store(study=study, assumed=power.assumed)
             except (Conflict, PlanError) as error:

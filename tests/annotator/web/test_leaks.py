@@ -194,6 +194,8 @@ def values_for(bot: Bot) -> dict[str, list[Any]]:
         "slug": [bot.study.slug], "token": [bot.study.join_token], "uidb64": ["MQ"], "which": ["exam", "practice"],
         "step": ["invitation", "consent", "declined", "passed", "failed", "stopped", "done"],
         "name": ["offline", "away"], "panel": ["prolific"], "pk": tasks[-1:] or [bot.study.pk],
+        # Researchers' own: the screen of adjudicators.
+        "item_pk": list(bot.study.items.values_list("pk", flat=True)[:1]), "adjudication_pk": [1],
     }  # fmt: skip
 
 

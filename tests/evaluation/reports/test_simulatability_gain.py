@@ -166,4 +166,6 @@ def test_a_study_without_control_arms_reports_what_it_always_did() -> None:
     assert "simulatability-gain" not in {section["id"] for section in content["sections"]}
     assert "cannot_guess" not in Choices().hashed()
     assert Choices(cannot_guess="left_out").hashed()["cannot_guess"] == "left_out"
-    assert set(Choices().to_json()) - set(Choices().hashed()) == {"cannot_guess", "items", "raters", "money"}
+    assert set(Choices().to_json()) - set(Choices().hashed()) == {
+        "cannot_guess", "items", "raters", "money", "adjudicated",
+    }  # fmt: skip
