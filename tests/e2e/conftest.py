@@ -7,6 +7,7 @@ either on purpose clears ``page.faults``. Open ``live_server.url``, or the addre
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.e2e.browser import launch
 from tests.e2e.fake_server import Server
@@ -30,6 +32,7 @@ from tests.installation import Installation
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
 TIMEOUT_MS = 120_000
+CLOSING_MS = 60_000
 expect.set_options(timeout=TIMEOUT_MS)  # the default of five seconds is too short on a busy machine
 
 
@@ -65,9 +68,33 @@ def watched(page: Page) -> Iterator[Page]:
     page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
     page.on("console", on_console)
     page.faults = faults  # type: ignore[attr-defined]
+    target = target_of(page)
     yield page
-    page.close()
+    close(page, target)
     assert not faults, "\n".join(faults)
+
+
+def target_of(page: Page) -> str:
+    """The name of a page in the browser."""
+    devtools = page.context.new_cdp_session(page)
+    found = devtools.send("Target.getTargetInfo")["targetInfo"]["targetId"]
+    devtools.detach()
+    return str(found)
+
+
+def close(page: Page, target: str) -> None:
+    """Close a page. On a busy machine ``Page.close`` once waited for ever; a page that isn't closed after a minute is left open."""
+    browser = page.context.browser
+    if page.is_closed() or browser is None:
+        return
+    devtools = browser.new_browser_cdp_session()
+    try:
+        with page.expect_event("close", timeout=CLOSING_MS):
+            devtools.send("Target.closeTarget", {"targetId": target})
+    except PlaywrightTimeout:
+        page.left_open = True  # type: ignore[attr-defined]
+        warnings.warn(f"the browser did not close {page.url}", stacklevel=2)
+    devtools.detach()
 
 
 class SharedContext:
@@ -99,7 +126,7 @@ class SharedContext:
     def empty(self) -> None:
         """Close the pages and delete cookies, permissions, routes, the cache and what origins have stored."""
         for page in self.context.pages:
-            if page is not self.kept:
+            if page is not self.kept and not getattr(page, "left_open", False):
                 page.close()
         self.context.unroute_all()
         self.context.set_offline(False)
