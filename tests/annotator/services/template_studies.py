@@ -25,8 +25,11 @@ ROWS = 12
 def demo_rows(template: str) -> list[dict[str, Any]]:
     """The demo material of a template: of a variant, only its rows."""
     name, _, variant = template.partition("/")
-    rows = [json.loads(line) for line in (DEMO / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-    field = hit_type_get(name).variant_field
+    kind, file = hit_type_get(name), DEMO / f"{name}.jsonl"
+    if not file.is_file():  # a type that is declared in a file has its samples there
+        return list(kind.samples)[:ROWS]
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    field = kind.variant_field
     return [row for row in rows if not variant or row[field] == variant][:ROWS]
 
 
