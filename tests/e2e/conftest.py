@@ -47,8 +47,10 @@ def browser() -> Iterator[Browser]:
 def visitor(browser: Browser, **options: object) -> Iterator[Page]:
     """A fresh visitor with a browser context of its own, which takes about a second of processor time."""
     context = context_make(browser, **options)
-    yield from watched(context.new_page())
-    context.close()
+    page = context.new_page()
+    yield from watched(page)
+    if not getattr(page, "left_open", False):  # it would wait for the page
+        context.close()
 
 
 def context_make(browser: Browser, **options: object) -> BrowserContext:
