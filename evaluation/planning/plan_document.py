@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
+from annotator.core.tables.json_lines import unstorable
+
 JSON = dict[str, Any]
 Direction = Literal["greater", "less", "different"]
 Stopping = Literal["none", "obrien_fleming", "pocock", "confidence_sequence"]
@@ -133,6 +135,12 @@ def plan_parse(raw: Any) -> Plan:
     """
     if not isinstance(raw, Mapping):
         raise PlanError({"plan": f"got {_shown(raw)}; expected an object"})
+    try:
+        wrong = unstorable(raw)
+    except RecursionError:
+        wrong = "lists or objects that are nested too deeply"
+    if wrong:
+        raise PlanError({"plan": f"contains {wrong}; expected texts and numbers that can be stored"})
     read = _PlanReader()
     read.known(raw, "", Plan)
     listed = raw.get("hypotheses")
@@ -254,7 +262,10 @@ def _looks(read: _PlanReader, raw: Any, stopping: str) -> tuple[float, ...]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return False
 
 
 def _shown(value: Any) -> str:
@@ -317,6 +328,9 @@ class _PlanReader:
 
     def texts(self, raw: Mapping[str, Any], name: str) -> dict[str, str]:
         found = self.mapping(raw, name)
+        if len(found) > MOST:
+            self.error(name, f"{len(found):,} entries", f"at most {MOST}")
+            return {}
         read: Callable[[str], str] = lambda key: self.text(found, key, name)  # noqa: E731
         return {" ".join(key.split()): read(key) for key in found}
 

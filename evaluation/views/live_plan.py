@@ -22,9 +22,8 @@ def live_plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     study = study_get_for(user=request.user, pk=study_pk)
     found = None
     if sealed_plan(study=study) is not None:
-        from evaluation.reports.plan_so_far import (
-            planned_so_far,
-        )  # it loads NumPy and SciPy, which few web processes need
+        # Here, because it loads NumPy and SciPy, which few web processes need.
+        from evaluation.reports.plan_so_far import planned_so_far
 
         found = planned_so_far(study=study)
     rows = [

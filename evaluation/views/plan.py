@@ -28,19 +28,18 @@ _MOST = 1_000_000
 
 @login_required
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     """The plan of a study; a POST saves the form, reads a file, or seals it."""
-    role = Membership.Role.VIEWER if request.method == "GET" else Membership.Role.EDITOR
+    role = Membership.Role.EDITOR if request.method == "POST" else Membership.Role.VIEWER
     study = study_get_for(user=request.user, pk=study_pk, role=role)
     state = plan_state(study=study)
     form = PlanForm(initial=PlanForm.values_of(state.plan) if state.plan else None)
     power = PowerForm(request.POST if "power" in request.POST else None)
     if request.method == "POST" and "power" in request.POST:
         if power.is_valid():
-            from evaluation.services.plan_power import (
-                plan_power_store,
-            )  # it loads NumPy, which few web processes need
+            # Here, because it loads NumPy, which few web processes need.
+            from evaluation.services.plan_power import plan_power_store
 
             try:
                 plan_power_store(study=study, assumed=power.assumed)
@@ -90,13 +89,15 @@ def plan_read(body: bytes) -> Any:
     """The document in a JSON file; raises ``PlanError`` with the line if it isn't JSON."""
     try:
         return json.loads(body)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        where = (
-            f"line {error.lineno}: {error.msg}"
-            if isinstance(error, json.JSONDecodeError)
-            else "not UTF-8 text"
-        )
-        raise PlanError({"file": f"{where}; expected a JSON file of a plan"}) from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}: {error.msg}"
+    except UnicodeDecodeError:
+        where = "not UTF-8 text"
+    except RecursionError:
+        where = "nested too deeply"
+    except ValueError:
+        where = "a number of more digits than can be read"
+    raise PlanError({"file": f"{where}; expected a JSON file of a plan"})
 
 
 def _context(

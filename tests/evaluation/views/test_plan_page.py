@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
@@ -97,3 +98,46 @@ def test_power_is_computed_and_drawn_on_the_page() -> None:
     wrong = client.post(page, {"power": "1", "precision": "7", "accuracy": "0.9", "clustering": "0.1"})
     assert wrong.status_code == 422
     assert "precision: got 7; expected a number between 0 and 1" in wrong.content.decode()
+
+
+H1 = '{"name": "H1", "metric": "alpha", "value": 0.6}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"hypotheses": [{"name": "H\\ud800", "metric": "alpha", "value": 0.6}]}',
+        '{"hypotheses": [{"name": "H1", "metric": "alpha", "value": 0.6, "\\ud800": 1}]}',
+        f'{{"hypotheses": [{H1}], "exclusion_rules": {{"a\\u0000": "x"}}}}',
+        f'{{"hypotheses": [{H1}], "options": {{"only": "rater:x=\\u0000"}}}}',
+        f'{{"hypotheses": [{H1}], "options": {{"seed": NaN}}}}',
+        f'{{"hypotheses": [{H1}], "exclusion_rules": {json.dumps(dict.fromkeys(map(str, range(51)), "x"))}}}',
+        f'{{"hypotheses": [{H1.replace("0.6", "1" + "0" * 400)}]}}',
+        f'{{"hypotheses": [{H1.replace("0.6", "1" + "0" * 5000)}]}}',
+        "[" * 100_000,
+        "\x00",
+    ],
+    ids=[
+        "half",
+        "half in a name",
+        "NUL",
+        "NUL in a choice",
+        "NaN",
+        "many",
+        "large",
+        "larger",
+        "deep",
+        "no JSON",
+    ],
+)
+def test_what_cannot_be_stored_is_refused_in_words(body: str) -> None:
+    study = make_study(items=2)
+    client = client_of(study)
+    page = reverse("evaluation:plan", args=[study.pk])
+    file = SimpleUploadedFile("plan.json", body.encode())
+    shown = client.post(page, {"plan": file}, follow=True)
+    assert shown.status_code == 200
+    assert "expected" in shown.content.decode()
+    reply = client.put(f"/api/v1/studies/{study.slug}/plan/", body, content_type="application/json")
+    assert reply.status_code == 400
+    assert not AnalysisPlan.objects.exists()
