@@ -11,12 +11,12 @@ from django.db.models import Exists, OuterRef
 
 from annotator.core.allocation import presentation_rng
 from annotator.core.canonical import digest_of
-from annotator.core.kept_figures import StudyCount
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.confidence import answer_of, answer_variables
 from annotator.models import Adjudication, Item, Judgment, Rater, Study, User
 from annotator.models.adjudication import FIRST_ROUND
+from annotator.selectors.contested import contested_rows
 from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.study import study_hit_type
 
@@ -25,24 +25,6 @@ Labels = dict[tuple[str, str], str]
 #: Orders of the queue -> their names on the page. The default is first.
 ORDERS = {"entropy": "how divided the answers are"}
 _UNCERTAINTY: dict[str, Callable[[Study], Mapping[int, float]]] = {}
-
-_CONTESTED = StudyCount(
-    "items to adjudicate",
-    """
-WITH answers AS (
-    SELECT j.item_id, j.digest, count(*) AS n FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
-    JOIN annotator_item i ON i.id = j.item_id
-    WHERE j.study_id = %(study)s AND j.standing = 'counted' AND r.kind = 'human' AND NOT r.rehearsal AND i.withdrawn_at IS NULL
-        AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = j.study_id AND x.lifted_at IS NULL
-            AND (x.judgment_id = j.id OR x.item_id = j.item_id OR x.rater_id = j.rater_id))
-    GROUP BY j.item_id, j.digest
-), shares AS (
-    SELECT item_id, n, sum(n) OVER (PARTITION BY item_id) AS whole FROM answers
-)
-SELECT item_id, max(whole)::int, count(*)::int, (-sum(n / whole * ln(n / whole)) / ln(2.0))::float AS entropy
-FROM shares GROUP BY item_id HAVING count(*) > 1 ORDER BY entropy DESC, max(whole) DESC, item_id
-""",
-)
 
 
 def order_register(name: str, title: str, uncertainty: Callable[[Study], Mapping[int, float]]) -> None:
@@ -107,7 +89,7 @@ def adjudication_queue(*, study: Study, user: User, order: str = "entropy") -> A
 
     ``order`` is one of ``ORDERS``; items of which an order knows nothing come last.
     """
-    rows = _CONTESTED.rows({"study": study.pk})
+    rows = contested_rows(study)
     given: dict[int, list[tuple[int | None, str]]] = {}
     for item, by, digest in _active(study).values_list("item", "by", "digest"):
         given.setdefault(item, []).append((by, digest))
@@ -153,8 +135,7 @@ def may_adjudicate(*, item: Item, user: User) -> str:
 
 def is_contested(*, item: Item) -> bool:
     """Whether people gave the item different answers that count."""
-    rows = _CONTESTED.rows({"study": item.study_id})
-    return any(pk == item.pk for pk, *_ in rows)
+    return any(pk == item.pk for pk, *_ in contested_rows(item.study))
 
 
 def _state(digests: list[str]) -> str:

@@ -36,7 +36,8 @@ SELECT items.item_id, items.raters, items.answers, items.entropy::float FROM ite
 JOIN annotator_item i ON i.id = items.item_id
 LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
 LEFT JOIN annotator_followup f ON f.id = i.follow_up_id
-WHERE (%(system)s = '' OR s.name = %(system)s) AND (%(condition)s = '' OR i.condition = %(condition)s)
+WHERE (%(withdrawn)s OR i.withdrawn_at IS NULL)
+    AND (%(system)s = '' OR s.name = %(system)s) AND (%(condition)s = '' OR i.condition = %(condition)s)
     AND (%(kind)s = '' OR f.kind = %(kind)s)
     AND (%(rater)s = '' OR EXISTS (SELECT 1 FROM annotator_judgment jr JOIN annotator_rater rr ON rr.id = jr.rater_id
         WHERE jr.item_id = i.id AND rr.name = %(rater)s))
@@ -145,7 +146,7 @@ def contested_items(
     values: dict[str, Any] = {name: given.get(name, "") for name in FILTERS}
     values |= {"study": study.pk, "rehearsal": rehearsal, "limit": limit, "offset": offset}
     if pair is None:
-        rows = _CONTESTED.rows(values)
+        rows = _CONTESTED.rows(values | {"withdrawn": True})
     else:
         rows = _OF_PAIR.rows(values | {"first": pair[0], "second": pair[1]})
     pks = [pk for pk, *_ in rows]
@@ -163,6 +164,16 @@ def contested_items(
     return [
         Contested(items[pk], int(raters), int(answers), float(entropy), tuple(judged.get(pk, ())))
         for pk, raters, answers, entropy in rows
+    ]
+
+
+def contested_rows(study: Study) -> list[tuple[int, int, int, float]]:
+    """(item's id, raters, different answers, entropy in bits) of every item that people disagree on and that isn't withdrawn, most
+    disagreement first."""
+    values: dict[str, Any] = dict.fromkeys(FILTERS, "")
+    values |= {"study": study.pk, "rehearsal": False, "withdrawn": False, "limit": None, "offset": 0}
+    return [
+        (pk, int(raters), int(answers), float(bits)) for pk, raters, answers, bits in _CONTESTED.rows(values)
     ]
 
 
