@@ -20,7 +20,9 @@ def study_tabs(context: dict[str, Any], study: Study, tab: str) -> dict[str, Any
     """The head and tabs of a study; ``tab`` is the current one. Empty for anyone who isn't a researcher of the study."""
     request = context.get("request")
     role = role_of(request, study) if request is not None else None
-    tabs, pages = tabs_of(study, tab=tab, role=role) if role else ([], [])
+    match = getattr(request, "resolver_match", None)
+    page = match.view_name if match else ""
+    tabs, pages = tabs_of(study, tab=tab, page=page, role=role) if role else ([], [])
     kind = known_hit_type(study)
     return {"tabs": tabs, "pages": pages, "study": study, "kind": kind, "role": role}
 

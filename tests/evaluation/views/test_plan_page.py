@@ -29,7 +29,9 @@ def test_a_plan_is_written_read_sealed_and_downloaded(tmp_path: Path) -> None:
         make_item(study, system=system)
     client = client_of(study)
     page, api = reverse("evaluation:plan", args=[study.pk]), f"/api/v1/studies/{study.slug}/plan/"
-    assert client.get(page).status_code == 200
+    opened = client.get(page)
+    assert opened.status_code == client.head(page).status_code == 200
+    assert f'<a href="{page}" aria-current="page">Analysis plan</a>' in opened.content.decode()
     assert client.get(api).status_code == 404
     wrong = client.post(page, FORM | {"hypotheses": "H1: precison of robot-a > robot-c", "looks": "1"})
     assert wrong.status_code == 422
