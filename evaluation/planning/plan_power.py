@@ -142,6 +142,28 @@ def plan_power(
     return found
 
 
+def judgments_drawn(plan: Plan, structure: Structure) -> int:
+    """About how many judgments ``plan_power`` draws in all by default: a million take some two seconds of processor time.
+
+    >>> from evaluation.planning.plan_document import plan_parse
+    >>> plan = plan_parse({"hypotheses": [{"name": "H", "metric": "precision", "of": "a", "against": "b", "smallest_effect": 0.1}]})
+    >>> judgments_drawn(plan, Structure(40, 3, 3, 2)), judgments_drawn(plan, Structure(100_000, 3, 3, 2))
+    (960000, 600000000)
+    """
+    drawn = 0
+    for one in plan.hypotheses:
+        if not why_no_power(one):
+            systems = 2 if one.against else 1
+            of_one = (
+                math.ceil(max(SIZES) * structure.instances)
+                * systems
+                * structure.follow_ups
+                * (structure.raters + 2)
+            )
+            drawn += of_one * int(min(max(_BUDGET // of_one, _LEAST), MOST_RUNS))
+    return drawn
+
+
 def design_of(
     one: Hypothesis, structure: Structure, assumed: Assumed, *, instances: int, raters: int
 ) -> StudyDesign:

@@ -11,22 +11,31 @@ from annotator.core.errors import Conflict
 from annotator.models import Study
 from evaluation.models import AnalysisPlan
 from evaluation.planning.plan_document import PlanError, plan_parse
-from evaluation.planning.plan_power import Assumed, Structure, plan_power, why_no_power
+from evaluation.planning.plan_power import Assumed, Structure, judgments_drawn, plan_power, why_no_power
 from evaluation.selectors.analysis_plan import study_design
 
 #: The seed of every calculation: the same plan, study and assumptions give the same power.
 SEED = 1
+#: More judgments than this aren't simulated while somebody waits for a page.
+MOST_FOR_A_PAGE = 6_000_000
 
 
-def plan_power_store(*, study: Study, assumed: Assumed, runs: int = 0) -> AnalysisPlan:
-    """Compute the power of the plan's hypotheses and store it with its assumptions. It takes seconds; sealed plans keep theirs beside the seal.
+def plan_power_store(
+    *, study: Study, assumed: Assumed, runs: int = 0, most: int | None = None
+) -> AnalysisPlan:
+    """Compute the power of the plan's hypotheses and store it with its assumptions; sealed plans keep theirs beside the seal.
 
-    Raises ``Conflict`` without a plan or without items, and ``PlanError`` where the assumptions leave no room for an effect.
+    Raises ``Conflict`` without a plan or without items, or if more than ``most`` judgments would be simulated; ``PlanError`` where the
+    assumptions leave no room for an effect.
     """
     row = AnalysisPlan.objects.filter(study=study).first()
     if row is None:
         raise Conflict("The study has no analysis plan yet.")
     plan, structure = plan_parse(row.document), structure_of(study)
+    if most is not None and judgments_drawn(plan, structure) > most:
+        raise Conflict(
+            f"The study is too large to simulate while you wait. On the server, “manage.py analysis_plan {study.slug} --power” does it."
+        )
     try:
         rows = plan_power(plan, structure, assumed, np.random.default_rng(SEED), runs=runs)
     except ValueError as error:

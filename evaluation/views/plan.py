@@ -39,10 +39,10 @@ def plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     if request.method == "POST" and "power" in request.POST:
         if power.is_valid():
             # Here, because it loads NumPy, which few web processes need.
-            from evaluation.services.plan_power import plan_power_store
+            from evaluation.services.plan_power import MOST_FOR_A_PAGE, plan_power_store
 
             try:
-                plan_power_store(study=study, assumed=power.assumed)
+                plan_power_store(study=study, assumed=power.assumed, most=MOST_FOR_A_PAGE)
             except (Conflict, PlanError) as error:
                 messages.error(request, str(error))
             return redirect("evaluation:plan", study_pk)
