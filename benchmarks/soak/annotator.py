@@ -91,7 +91,10 @@ class Annotator:
             form = page.form(TASK)
             if form is None:
                 return
+            before = len(self.ledger.answers)
             page = self.turn(study, form)
+            # Only now: the run ends once every place is done, and an answer that is being taken back isn't.
+            self.progress(len(self.ledger.answers) - before)
 
     def enter(self, study: Open) -> Page:
         page = self.browser.get(f"/study/{study.slug}/task/")
@@ -172,7 +175,6 @@ class Annotator:
         # If it is sent again after a lost reply, there is nothing left to undo, because the first request did it.
         if reply.status == 200 or "There is no answer to undo" in reply.text:
             answers = self.ledger.answers.pop(pk)
-            self.progress(-1)
             form = reply.form(TASK)
             asked = set(form.fields) if form else set()
             self.stages[pk] = {name: value for name, value in answers.items() if name not in asked}
@@ -221,8 +223,6 @@ class Annotator:
             self.stages[pk] = whole
             return
         self.stages.pop(pk, None)
-        if pk not in self.ledger.answers:
-            self.progress(1)
         self.ledger.acknowledged(pk, whole)
 
     def happens(self, share: float) -> bool:

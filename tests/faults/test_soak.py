@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def test_a_short_soak_test_balances(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         result = soak_run(plan, setup, seconds=1800)
     finally:
         setup.stop()
-    assert balances(plan, result), result
+    assert balances(plan, result), json.dumps(result)
     assert result["requests_without_a_reply"] > 0, "no request was interrupted by a kill"
     assert {"passed exam", "two tabs", "undo", "draft"} <= result["did"].keys()
 
