@@ -30,7 +30,8 @@ test:
 	@foretell/setup.sh requirements-dev.lock
 	# Three tests at a time on two processors: fault tests mostly wait for the processes that they start and kill.
 	# tests/order.py says which begin first, so that no process is left with a long one at the end.
-	$(PYTEST) -n $(or $(JOBS),3) --dist loadgroup --no-loadscope-reorder --doctest-modules tests annotator evaluation foretell clients/python/src $(ARGS)
+	$(PYTEST) -n $(or $(JOBS),3) --dist loadgroup --no-loadscope-reorder --doctest-modules tests annotator evaluation foretell clients/python/src $(ARGS) \
+	  || $(PY) -m tests.second_try
 	@$(MAKE) --no-print-directory test-oldest
 
 # What depends on the standard library most, with the oldest supported Python of this machine, if it's older than .venv's.

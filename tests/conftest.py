@@ -17,7 +17,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests import network, order
+from tests import network, order, second_try
 from tests import public_data as public_data_files
 from tests.public_data import REAL, PublicData
 from tests.servers import SessionServers, use_own_redis_and_files
@@ -98,12 +98,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     order.in_order(items)
+    second_try.mark(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What has been imported stays until the end: the garbage collector needn't look through it again and again."""
     gc.collect()
     gc.freeze()
+
+
+_failures = second_try.Failures()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _failures.add(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _failures.add(report)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        _failures.keep(session.config)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -1,0 +1,70 @@
+"""A test with real processes that fails among others is tried once more alone; any other failure is final."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.second_try import FAILED, MOST, again
+
+ROOT = Path(__file__).parents[2]
+CONFTEST = """
+import pytest
+from tests import second_try
+failures = second_try.Failures()
+def pytest_configure(config): config.addinivalue_line("markers", "browser: x"); config.addinivalue_line("markers", "processes: x")
+def pytest_collection_modifyitems(items): second_try.mark(items)
+def pytest_runtest_logreport(report): failures.add(report)
+def pytest_collectreport(report): failures.add(report)
+def pytest_sessionfinish(session): failures.keep(session.config)
+"""
+
+
+def run(folder: Path, tests: str) -> tuple[int, int]:
+    """The exit codes of the first run and of the second try."""
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "test_it.py").write_text("import pathlib, pytest\n" + tests)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    first = [sys.executable, "-m", "pytest", "-q", "-p", "no:django"]
+    one = subprocess.run(first, cwd=folder, env=environment, capture_output=True, check=False)
+    two = subprocess.run(
+        [sys.executable, "-m", "tests.second_try"], cwd=folder, env=environment | {"PYTEST_ADDOPTS": "-p no:django"},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    return one.returncode, two.returncode
+
+
+ONCE = """
+def test_fails_once():
+    seen = pathlib.Path(__file__).with_name("seen")
+    first, _ = not seen.exists(), seen.touch()
+    assert not first
+"""
+
+
+@pytest.mark.parametrize(
+    ("tests", "codes"),
+    [
+        ("@pytest.mark.browser" + ONCE, (1, 0)),
+        (ONCE, (1, 1)),
+        ("@pytest.mark.browser\ndef test_always(): assert False\n", (1, 1)),
+        ("def (", (2, 1)),
+    ],
+)
+def test_only_chance_is_forgiven(tmp_path: Path, tests: str, codes: tuple[int, int]) -> None:
+    assert run(tmp_path, tests) == codes
+
+
+def test_many_failures_and_any_other_test_are_final() -> None:
+    assert again({f"t{n}": True for n in range(MOST)})
+    assert not again({f"t{n}": True for n in range(MOST + 1)})
+    assert not again({"t1": True, "t2": False})
+    assert not again({})
+
+
+def test_the_list_is_where_pytest_keeps_it() -> None:
+    assert FAILED.parts[0] == ".pytest_cache"
