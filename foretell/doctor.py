@@ -16,7 +16,7 @@ from django.core import checks
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.mail import get_connection
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.module_loading import import_string
@@ -55,7 +55,7 @@ def examine(*, mail: bool = False) -> Iterator[Finding]:
     Args:
         mail: log in to the mail server (nothing is sent).
     """
-    for check in (check_settings, check_restore, check_postgres, check_migrations, check_providers, check_redis, check_workers, check_jobs,
+    for check in (check_settings, check_restore, check_postgres, check_replica, check_migrations, check_providers, check_redis, check_workers, check_jobs,
                   check_disk, check_storage, check_clock):  # fmt: skip
         yield from _guarded(check)
     if mail:
@@ -119,6 +119,37 @@ def check_postgres() -> Iterator[Finding]:
             "postgres", "warning", f"{used} of {most} connections are used.",
             "Raise max_connections, or lower WEB_WORKERS, WEB_THREADS or the number of containers.",
         )  # fmt: skip
+
+
+def check_replica() -> Iterator[Finding]:
+    """Whether the replica, if there is one, follows this database, and how far behind it is."""
+    if "replica" not in settings.DATABASES:
+        return
+    try:
+        with connections["replica"].cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_is_in_recovery(), (SELECT system_identifier FROM pg_control_system()),"
+                " coalesce(extract(epoch FROM now() - pg_last_xact_replay_timestamp()), 0)::float,"
+                " pg_last_wal_receive_lsn() IS NOT DISTINCT FROM pg_last_wal_replay_lsn()"
+            )
+            follows, system, seconds, applied = cursor.fetchone()
+    except DatabaseError as error:
+        connections["replica"].close()
+        yield Finding("replica", "warning", f"The replica doesn't answer: {error}".strip(),
+                      "Reports, exports and live pages read the primary meanwhile. Start the replica, or empty DATABASE_REPLICA_URL.")  # fmt: skip
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT system_identifier FROM pg_control_system()")
+        (own,) = cursor.fetchone()
+    if not follows or system != own:
+        wrong = "is a copy of another database" if system != own else "follows no server"
+        yield Finding("replica", "error", f"The server of DATABASE_REPLICA_URL {wrong}.",
+                      "Make it with pg_basebackup from the server of DATABASE_URL. It's not read meanwhile if it follows no server.")  # fmt: skip
+    elif seconds > LATE_SECONDS and not applied:
+        yield Finding("replica", "warning", f"The replica is {seconds:.0f} s behind.",
+                      "Reports and live pages read the primary until it has caught up. Look at its disk and its network.")  # fmt: skip
+    else:
+        yield ok("replica", "follows the primary")
 
 
 def check_migrations() -> Iterator[Finding]:

@@ -110,6 +110,15 @@ DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 1)
 DATABASES["default"]["OPTIONS"]["options"] = " ".join(
     [DATABASES["default"]["OPTIONS"].get("options", ""), "-c plan_cache_mode=force_generic_plan"]
 ).strip()
+# What reads a lot and writes nothing may read from a replica: annotator/core/replica.py.
+if env.DATABASE_REPLICA_URL:
+    DATABASES["replica"] = {
+        **environ.Env.db_url_config(env.DATABASE_REPLICA_URL),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+    }
+    DATABASES["replica"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 2)
+    DATABASE_ROUTERS = ["annotator.core.replica.ReplicaRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis may be wiped or unavailable at any time: everything that matters is in Postgres.

@@ -20,9 +20,9 @@ from hashlib import sha256
 from typing import Any, ClassVar
 
 from django.core.cache import cache
-from django.db import connection
 
 from annotator.core.jobs import enqueue
+from annotator.core.replica import reading_from
 
 #: A study with at least this many judgments is large.
 LARGE = 20_000
@@ -113,7 +113,7 @@ class StudyCount:
     def _execute(self, values: Values) -> list[tuple[Any, ...]]:
         if self.count is not None:
             return self.count(*values)
-        with connection.cursor() as cursor:
+        with reading_from().cursor() as cursor:
             cursor.execute(self.sql, values)
             return cursor.fetchall()
 

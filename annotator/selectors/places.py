@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db import connection
-
+from annotator.core.replica import reading_from
 from annotator.models import Participation, PlaceAlert, Study
 
 #: Free places are counted up to this number, so that pages of very large studies stay fast.
@@ -77,7 +76,7 @@ class Places:
 
 def places_of(study: Study) -> Places:
     """The places left for new participants; rehearsals have places of their own."""
-    with connection.cursor() as cursor:
+    with reading_from().cursor() as cursor:
         cursor.execute(_OF_STUDY, {"study": study.pk, "most": MOST})
         return Places(*cursor.fetchone())
 
@@ -87,7 +86,7 @@ def places_for(participation: Participation) -> Places:
     study = participation.study
     values = {"study": study.pk, "rater": participation.rater_id, "most": MOST}
     one = study.one_condition_per_instance
-    with connection.cursor() as cursor:
+    with reading_from().cursor() as cursor:
         cursor.execute(FREE_TASKS.format(unit=_UNIT[one], mine=_MINE[one]), values)
         (free,) = cursor.fetchone()
         cursor.execute(_HELD.format(mine=_MINE[one]), values)

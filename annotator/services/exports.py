@@ -14,7 +14,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import IO, Any
 
 from django.core.exceptions import ValidationError
 from django.core.files import File
@@ -27,6 +27,7 @@ from annotator.core.behaviour import NAMES as SIGNAL_NAMES
 from annotator.core.behaviour import signals_read
 from annotator.core.csv_cells import cell_neutral
 from annotator.core.downloads import Download
+from annotator.core.replica import reading_from, replica_read
 from annotator.models import AuditAction, Export, Judgment, Study, User
 from annotator.selectors.judgment import ExclusionReasons, judgments_filter
 from annotator.selectors.study import study_hit_type
@@ -145,7 +146,7 @@ def _header(study: Study, form: str) -> list[str]:
 def response_fields(study: Study) -> list[str]:
     """The fields that occur in the study's responses, sorted."""
     table = connection.ops.quote_name(Judgment._meta.db_table)
-    with connection.cursor() as cursor:
+    with reading_from().cursor() as cursor:
         cursor.execute(
             f"SELECT DISTINCT jsonb_object_keys(response) FROM {table} WHERE study_id = %s ORDER BY 1",  # noqa: S608
             [study.pk],
@@ -251,15 +252,23 @@ def _build(pk: int) -> bool:
 
 
 def _write(export: Export) -> None:
-    rows = _Counted(_rows(export.study, export.form, export.filters))
     with tempfile.TemporaryFile() as whole:
-        with gzip.GzipFile(fileobj=whole, mode="wb", compresslevel=4, mtime=0) as packed:
-            for chunk in _encoded(export.study, iter(rows), export.format, export.form):
-                packed.write(chunk)
-        export.rows, export.bytes = rows.count, whole.tell()
+        export.rows = replica_read(lambda: _fill(whole, export))
+        export.bytes = whole.tell()
         whole.seek(0)
         name = f"exports/{export.pk}-{secrets.token_urlsafe(12)}.{export.format}.gz"
         export.file = default_storage.save(name, File(whole))
+
+
+def _fill(whole: IO[bytes], export: Export) -> int:
+    """Write the file from its beginning; returns the number of rows."""
+    whole.seek(0)
+    whole.truncate()
+    rows = _Counted(_rows(export.study, export.form, export.filters))
+    with gzip.GzipFile(fileobj=whole, mode="wb", compresslevel=4, mtime=0) as packed:
+        for chunk in _encoded(export.study, iter(rows), export.format, export.form):
+            packed.write(chunk)
+    return rows.count
 
 
 class _Counted:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import psycopg
-from django.db import DatabaseError, OperationalError, connection
+from django.db import DatabaseError, OperationalError
 from django.db.models import QuerySet
 from psycopg import pq
 
+from annotator.core.replica import reading_from
 from evaluation.core.free_memory import return_free_memory
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ def _pieces(queryset: QuerySet[Any, Any]) -> Iterator[tuple[io.BytesIO, int]]:
     """
     sql, params = queryset.query.sql_with_params()
     # COPY takes no parameters: the driver's own quoting puts them into the text.
-    query = connection.ops.compose_sql(sql, params)  # type: ignore[attr-defined]
+    connection = reading_from()
+    query = connection.ops.compose_sql(sql, params)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT 1"

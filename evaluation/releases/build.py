@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
+from annotator.core.replica import reading_from, replica_read
 from annotator.models import Study
 from evaluation.releases.about import FEW, About, Built
 from evaluation.releases.archive import (
@@ -81,24 +82,28 @@ def release_build(
     with tempfile.TemporaryDirectory(prefix="foretell-release-") as name:
         folder = Path(name)
         progress("Collecting the data")
-        with _one_moment():
-            scope = Scope(studies)
-            known = identifiers(scope)
-            found = Collection(
-                scope,
-                key=key,
-                attributes=about.attributes | attributes_needed(stored),
-                free_text=free_text,
-                decisions=decisions,
-                coarsening=coarsening,
-            )
-            try:
-                report_check(stored, found.values, found.coarsened)
-            except Uncomputable as error:
-                raise ReleaseError(str(error)) from None
-            _, times = timings_changed(scope.study_pks, coarsening)
-            check = LeakCheck(known)
-            rows = _write_tables(found, folder, check)
+
+        def collect() -> tuple[Collection, LeakCheck, dict[str, int], int]:
+            with _one_moment():
+                scope = Scope(studies)
+                known = identifiers(scope)
+                found = Collection(
+                    scope,
+                    key=key,
+                    attributes=about.attributes | attributes_needed(stored),
+                    free_text=free_text,
+                    decisions=decisions,
+                    coarsening=coarsening,
+                )
+                try:
+                    report_check(stored, found.values, found.coarsened)
+                except Uncomputable as error:
+                    raise ReleaseError(str(error)) from None
+                _, times = timings_changed(scope.study_pks, coarsening)
+                check = LeakCheck(known)
+                return found, check, _write_tables(found, folder, check), times
+
+        found, check, rows, times = replica_read(collect)
         choices = _choices(stored, found.names)
         removed = dict(sorted(found.screen.found.items()))
         numbers = {one.name: one.to_json() for one in found.coarsened.attributes}
@@ -161,8 +166,9 @@ def release_build(
 @contextmanager
 def _one_moment() -> Iterator[None]:
     """A transaction that sees the database as it was at its beginning: people may be at work meanwhile."""
+    connection = reading_from()
     outermost = not connection.in_atomic_block
-    with transaction.atomic():
+    with transaction.atomic(using=connection.alias):
         if outermost:
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

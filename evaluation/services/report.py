@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator.core import jobs
+from annotator.core.replica import replica_read
 from annotator.models import Study, User
 from evaluation.models import Report, ReportFile
 from evaluation.services.analysis_plan import plan_look_log
@@ -76,7 +77,8 @@ def report_compute(*, report_pk: int) -> bool:
         rows.update(state=Report.State.RUNNING, started_at=timezone.now(), progress="Starting")
         try:
             choices = Choices.parse(report.choices)
-            found = compute_across(studies=report.studies, choices=choices, progress=tell)
+            studies = report.studies
+            found = replica_read(lambda: compute_across(studies=studies, choices=choices, progress=tell))
         except Exception as error:
             log.exception("report %s failed", report_pk)
             rows.update(

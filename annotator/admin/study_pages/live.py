@@ -16,6 +16,7 @@ from django.utils.timesince import timesince
 
 from annotator.admin.study_pages.frame import EDITOR, VIEWER, address_of, may, render, study_page
 from annotator.admin.study_pages.overview import next_of
+from annotator.core.replica import PAGE_SECONDS, replica_read
 from annotator.core.words import listed, plural
 from annotator.models import Message, Study
 from annotator.selectors.live import Bin, Live, study_live
@@ -70,12 +71,14 @@ class Answer:
 def live(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the page; for htmx only the three answers, and 204 if nothing has changed."""
     still = "still" in request.GET
-    progress = study_progress(study)
-    context = answers(study, progress) | {
-        "study": study,
-        "live": study.state == Study.State.LIVE and not still,
-    }
-    part = render_to_string("admin/annotator/study_pages/_live.html", context)
+
+    def counted() -> tuple[StudyProgress, dict[str, Any], str]:
+        progress = study_progress(study)
+        running = {"study": study, "live": study.state == Study.State.LIVE and not still}
+        context = answers(study, progress) | running
+        return progress, context, render_to_string("admin/annotator/study_pages/_live.html", context)
+
+    progress, context, part = replica_read(counted, patience=PAGE_SECONDS)
     mark = sha256(part.encode()).hexdigest()[:16]
     if request.headers.get("HX-Request"):
         if request.GET.get("seen") == mark:
