@@ -88,6 +88,8 @@ SECRET_KEY: str = GIVEN_SECRET_KEY or embedded("secret_key") or ("" if PRODUCTIO
 #: Earlier keys, newest first: what they signed stays valid while a new key is introduced.
 SECRET_KEY_FALLBACKS = words("SECRET_KEY_FALLBACKS", [])
 DATABASE_URL: str = GIVEN_DATABASE_URL or embedded("database_url")
+#: A pooler in transaction mode before the same database, for web processes. DATABASE_URL stays the server itself.
+DATABASE_POOLER_URL = text("DATABASE_POOLER_URL")
 #: A streaming replica of the same database, read by reports, exports, releases and live pages.
 DATABASE_REPLICA_URL = text("DATABASE_REPLICA_URL")
 REDIS_URL: str = GIVEN_REDIS_URL or embedded("redis_url")

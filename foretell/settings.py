@@ -110,6 +110,18 @@ DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 1)
 DATABASES["default"]["OPTIONS"]["options"] = " ".join(
     [DATABASES["default"]["OPTIONS"].get("options", ""), "-c plan_cache_mode=force_generic_plan"]
 ).strip()
+# Behind a pooler in transaction mode each transaction may have another connection of the server: nothing is prepared, no cursor
+# stays open between statements, and locks that last longer are taken on a connection of their own (annotator/core/jobs.py).
+if env.DATABASE_POOLER_URL:
+    DATABASES["session"] = DATABASES["default"]
+    DATABASES["default"] = {
+        **environ.Env.db_url_config(env.DATABASE_POOLER_URL),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+    }
+    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+    DATABASES["default"]["OPTIONS"]["prepare_threshold"] = None
 # What reads a lot and writes nothing may read from a replica: annotator/core/replica.py.
 if env.DATABASE_REPLICA_URL:
     DATABASES["replica"] = {

@@ -15,7 +15,8 @@ from functools import wraps
 from typing import Any
 
 from celery import current_app, shared_task
-from django.db import connection
+from django.conf import settings
+from django.db import connection, connections
 from kombu.exceptions import OperationalError
 
 from annotator.core.acting import JOB, Acting, acting_as
@@ -71,7 +72,7 @@ def lock_take(*name: str | int) -> bool:
     exceed. ``name`` is the kind of thing and its id: ``lock_take("report", 7)``. Taken twice by one
     connection, it must be released twice.
     """
-    return _ask("SELECT pg_try_advisory_lock(%s)", name)
+    return _ask("SELECT pg_try_advisory_lock(%s)", name, session=True)
 
 
 def lock_take_briefly(*name: str | int) -> bool:
@@ -104,7 +105,7 @@ def lock_wait_briefly(*name: str | int) -> None:
 
 def lock_release(*name: str | int) -> None:
     """Release a lock taken with ``lock_take``."""
-    _ask("SELECT pg_advisory_unlock(%s)", name)
+    _ask("SELECT pg_advisory_unlock(%s)", name, session=True)
 
 
 @contextmanager
@@ -129,7 +130,9 @@ def lock_key(*name: str | int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big", signed=True)
 
 
-def _ask(sql: str, name: tuple[str | int, ...]) -> bool:
-    with connection.cursor() as cursor:
+def _ask(sql: str, name: tuple[str | int, ...], *, session: bool = False) -> bool:
+    """Ask on this thread's connection; for a lock that outlasts a transaction, past a pooler that would lend it on."""
+    asked = connections["session"] if session and "session" in settings.DATABASES else connection
+    with asked.cursor() as cursor:
         cursor.execute(sql, [lock_key(*name)])
         return bool(cursor.fetchone()[0])

@@ -16,6 +16,10 @@ VICTIMS = {
         "web worker": 50, "web": 50, "worker": 20, "housekeeping": 20, "beat": 10, "postgres": 20,
         "postgres backend": 10, "redis": 20,
     },
+    "hosts": {
+        "web worker": 40, "web": 40, "worker": 20, "housekeeping": 10, "beat": 10, "postgres": 15, "postgres backend": 10,
+        "redis": 15, "pooler": 20, "replica": 20,
+    },
 }  # fmt: skip
 #: Share of the places of each study. Simulation has one stage and an exam; the others have several stages.
 STUDIES = {"simulation": 0.4, "utility": 0.3, "generalization_utility": 0.3}

@@ -1,4 +1,4 @@
-"""The two set-ups whose processes a soak test kills: `make run`, and the processes that Compose runs in production."""
+"""The set-ups whose processes a soak test kills: `make run`, those that Compose runs in production, and more than one host."""
 
 from __future__ import annotations
 
@@ -17,16 +17,24 @@ from typing import Protocol
 import psutil
 import psycopg
 
+from benchmarks.soak.pooler import Pooler
 from foretell import env
 from foretell.embedded import EmbeddedServers
 from foretell.embedded.process import free_port, kill_group, processes_in, spawn
 from foretell.serve import COMMANDS
 from tests.installation import Installation
 from tests.processes import wait_until
+from tests.replica import replica_make
 
 #: All annotators come from this machine; limits on joining aren't tested here.
 LIMITS = {"JOINS_PER_ADDRESS": "1000000", "JOINS_PER_ACCOUNT": "1000"}
 SITE = "studies.example.org"
+
+
+class Server(Protocol):
+    child: subprocess.Popen[bytes] | None
+
+    def start(self) -> None: ...
 
 
 class Setup(Protocol):
@@ -167,10 +175,17 @@ class Processes:
         }
         self.manage("migrate", "--verbosity", "0")
         self.manage("collectstatic", "--noinput", "--verbosity", "0")
+        self.before_launch()
         for name in self.KINDS:
             self.launch(name)
         self.keeper.start()
         wait_until(self.serves, 300, "the web processes respond")
+
+    def before_launch(self) -> None:
+        """What else is needed once there is a database."""
+
+    def environment_of(self, name: str) -> dict[str, str]:
+        return self.environment
 
     def launch(self, name: str) -> None:
         command = COMMANDS[self.KINDS[name]]()
@@ -179,7 +194,11 @@ class Processes:
             command[command.index("--workers") + 1] = "1"
         with (self.directory / f"{name}.log").open("ab") as output:
             self.children[name] = spawn(
-                command, cwd=env.ROOT, env=self.environment, output=output, on_parent_death=signal.SIGKILL
+                command,
+                cwd=env.ROOT,
+                env=self.environment_of(name),
+                output=output,
+                on_parent_death=signal.SIGKILL,
             )
 
     def serves(self) -> bool:
@@ -201,9 +220,12 @@ class Processes:
                     if child.poll() is not None:
                         kill_group(child.pid)
                         self.launch(name)
-                for server in (self.servers.postgres, self.servers.redis):
+                for server in self.restarted():
                     if server.child is not None and server.child.poll() is not None:
                         server.start()
+
+    def restarted(self) -> list[Server]:
+        return [self.servers.postgres, self.servers.redis]
 
     def manage(self, *arguments: str) -> str:
         return run_manage(self.environment, *arguments)
@@ -212,12 +234,7 @@ class Processes:
         if victim == "postgres backend":
             return kill_backend(self.servers.postgres.directory, rng)
         with self.lock:
-            if victim in ("postgres", "redis"):
-                child = getattr(self.servers, victim).child
-            elif victim in ("web", "web worker"):
-                child = self.children[rng.choice(list(self.ports))]
-            else:
-                child = self.children[victim]
+            child = self.victim(victim, rng)
             if child is None or child.poll() is not None:
                 return False
             main = psutil.Process(child.pid)
@@ -225,6 +242,13 @@ class Processes:
                 main.kill()
                 return True
             return kill_child(main, rng)
+
+    def victim(self, name: str, rng: Random) -> subprocess.Popen[bytes] | None:
+        if name in ("postgres", "redis"):
+            return getattr(self.servers, name).child  # type: ignore[no-any-return]
+        if name in ("web", "web worker"):
+            return self.children[rng.choice(list(self.ports))]
+        return self.children[rng.choice([one for one, kind in self.KINDS.items() if kind == name])]
 
     def stop(self) -> None:
         self.over.set()
@@ -241,7 +265,40 @@ class Processes:
         self.servers.stop()
 
 
-SETUPS = {"embedded": Embedded, "processes": Processes}
+class Hosts(Processes):
+    """As if each process had a host of its own: two of each kind, a pooler before the web processes, a replica for reports."""
+
+    KINDS = {
+        "web-1": "web", "web-2": "web", "worker-1": "worker", "worker-2": "worker",
+        "housekeeping-1": "housekeeping", "housekeeping-2": "housekeeping", "beat": "beat",
+    }  # fmt: skip
+
+    def before_launch(self) -> None:
+        self.pooler = Pooler(self.directory / "pooler", self.servers.postgres)
+        self.pooler.start()
+        self.replica = replica_make(self.servers.postgres, self.directory / "replica")
+        self.environment["DATABASE_REPLICA_URL"] = self.replica.url
+
+    def environment_of(self, name: str) -> dict[str, str]:
+        pooled = {"DATABASE_POOLER_URL": self.pooler.url} if self.KINDS[name] == "web" else {}
+        return self.environment | pooled
+
+    def restarted(self) -> list[Server]:
+        return [*super().restarted(), self.pooler, self.replica]
+
+    def victim(self, name: str, rng: Random) -> subprocess.Popen[bytes] | None:
+        if name in ("pooler", "replica"):
+            return getattr(self, name).child  # type: ignore[no-any-return]
+        return super().victim(name, rng)
+
+    def stop(self) -> None:
+        super().stop()
+        for one in ("pooler", "replica"):
+            if hasattr(self, one):
+                getattr(self, one).stop()
+
+
+SETUPS = {"embedded": Embedded, "processes": Processes, "hosts": Hosts}
 
 
 def count(database_url: str, query: str) -> int | None:
