@@ -44,7 +44,7 @@ from evaluation.models import Call, Endpoint, Pipeline, Run
 from evaluation.releases.archive import ArchiveError
 from evaluation.releases.pseudonyms import source_imported
 from evaluation.releases.reading import Archive
-from evaluation.releases.tables import TABLES, ReleasedTable
+from evaluation.releases.tables import TABLES, ReleasedTable, refers_to
 
 _BATCH = 2_000
 _GOES_ON = (*Run.LIVE, Pipeline.State.RUNNING)
@@ -117,9 +117,9 @@ class _ReleaseImport:
         found: dict[int, int] = {}
         fields = {field.attname: field for field in model._meta.concrete_fields}
         references = {
-            name: field.remote_field.model
+            name: target
             for name, field in fields.items()
-            if name in table.columns and field.remote_field is not None
+            if name in table.columns and (target := refers_to(field))
         }
         while batch := list(islice(rows, _BATCH)):
             made = [self._made(model, row, references) for row in batch]
