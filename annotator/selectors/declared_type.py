@@ -30,9 +30,7 @@ def declared_types_for(*, user: Any, role: str = Membership.Role.VIEWER) -> Quer
     )
 
 
-def declared_type_get_for(
-    *, user: Any, pk: int | str, role: str = Membership.Role.VIEWER
-) -> DeclaredType:
+def declared_type_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.VIEWER) -> DeclaredType:
     """A type of a workspace in which the researcher has at least this role; raises ``Http404`` for any other, and logs it."""
     found = declared_types_for(user=user, role=role).filter(pk=pk).first()
     if found is None:
@@ -54,7 +52,9 @@ def versions_listed(type: DeclaredType) -> QuerySet[DeclaredVersion]:
     """The versions of a type, newest first, with ``studies``: how many of its workspace's studies use each."""
     using = Count(
         "declaration__studies",
-        filter=Q(declaration__studies__workspace=type.workspace_id, declaration__studies__deleted_at__isnull=True),
+        filter=Q(
+            declaration__studies__workspace=type.workspace_id, declaration__studies__deleted_at__isnull=True
+        ),
         distinct=True,
     )
     return type.versions.select_related("created_by").annotate(studies=using).order_by("-number")
@@ -78,7 +78,7 @@ def versions_offered(*, user: Any) -> list[DeclaredVersion]:
     """The latest version of each type of the workspaces in which a researcher may make studies, by workspace and name."""
     workspaces = workspaces_for(user=user, role=Membership.Role.EDITOR)
     latest = DeclaredVersion.objects.filter(type__workspace__in=workspaces.values("pk"))
-    latest = latest.order_by("type", "-number").distinct("type").select_related("type__workspace")
+    latest = latest.order_by("type_id", "-number").distinct("type_id").select_related("type__workspace")
     return sorted(latest, key=lambda one: (one.type.workspace.name, one.type.workspace_id, one.type.name))
 
 

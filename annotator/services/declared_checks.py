@@ -99,8 +99,17 @@ def _drawn(kind: DeclaredHitType, payload: JSON) -> Iterator[JSON]:
 def stage_html(kind: DeclaredHitType, stage: Stage) -> str:
     """A stage as raters get it, without what is around the task."""
     study = Study(title=kind.title, hit_type=kind.name)
-    context = {"mode": "preview", "study": study, "stage": stage, "stages": [], "committed": [], "response": {}}
-    return render_to_string("annotator/_task.html", context | {"errors": {}, "submit_url": "", "task_title": kind.task_title})
+    context = {
+        "mode": "preview",
+        "study": study,
+        "stage": stage,
+        "stages": [],
+        "committed": [],
+        "response": {},
+    }
+    return render_to_string(
+        "annotator/_task.html", context | {"errors": {}, "submit_url": "", "task_title": kind.task_title}
+    )
 
 
 def _rendered(kind: DeclaredHitType, items: Items) -> str:
@@ -120,7 +129,11 @@ def _staged(kind: DeclaredHitType, items: Items) -> str:
     rows = [row for _, row, _, _ in items if row is not None]
     if len(stages) == 1 or not rows:
         return "one stage" if len(stages) == 1 else "no items"
-    texts = [name for name, one in kind.declaration["columns"].items() if one["kind"] in ("text", "markdown", "code")]
+    texts = [
+        name
+        for name, one in kind.declaration["columns"].items()
+        if one["kind"] in ("text", "markdown", "code")
+    ]
     marked = {**rows[0], **{name: f"{_MARK}{name}." for name in texts if name in rows[0]}}
     payload = kind.parse_item(marked).payload
     shown: set[str] = set()
@@ -148,7 +161,9 @@ def _played(kind: DeclaredHitType, items: Items) -> str:
                 except FieldErrors as error:
                     refused += 1
                     if not expected & set(error.errors):
-                        raise _Failed(f"{where}: wrong input in {sorted(expected)} is reported elsewhere") from None
+                        raise _Failed(
+                            f"{where}: wrong input in {sorted(expected)} is reported elsewhere"
+                        ) from None
                 else:
                     raise _Failed(f"{where}: wrong input in {sorted(expected)} is accepted")
         ratings = kind.to_ratings(payload, response)
@@ -176,7 +191,9 @@ def _replied(kind: DeclaredHitType, items: Items) -> str:
             raw = rehearsal_answer(stage, gold=gold, item_key=where, accuracy=1.0, rng=Random(number))
             response = kind.parse_response(payload, raw, step)
             kind.prompt(payload, step, before)
-            read = kind.parse_response(payload, kind.parse_reply(kind.write_reply(payload, response, step), payload, step), step)
+            read = kind.parse_response(
+                payload, kind.parse_reply(kind.write_reply(payload, response, step), payload, step), step
+            )
             if read != response:
                 raise _Failed(f"{where}: the reply to stage {stage.name} is read as {read}, not {response}")
             before |= response

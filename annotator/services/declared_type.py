@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -30,7 +31,9 @@ class SavedMeanwhile(ValidationError):
     def __init__(self, latest: DeclaredVersion, base: int):
         self.latest = latest
         who = latest.created_by or "Someone"
-        opened = f"after you opened version {base}" if base else "while you were writing a new type of this name"
+        opened = (
+            f"after you opened version {base}" if base else "while you were writing a new type of this name"
+        )
         super().__init__(
             f"{who} saved version {latest.number} of {latest.type.name} at {latest.created_at:%H:%M} UTC, {opened}. "
             "Your text was not saved."
@@ -96,7 +99,11 @@ def declared_type_save(
     kind, checks = _checked(text)
     if of is not None and kind.name != of.name:
         line = document_read(text).lines.get(("name",), 1)
-        raise _refused(f'is "{kind.name}"; this type is named {of.name}, for good. Duplicate it to rename it', line, "name")
+        raise _refused(
+            f'is "{kind.name}"; this type is named {of.name}, for good. Duplicate it to rename it',
+            line,
+            "name",
+        )
     with transaction.atomic():
         # One at a time in a workspace: the versions of a type have consecutive numbers.
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
@@ -161,7 +168,9 @@ def declared_type_copy(
     source = version_get(type=type, number=number).declaration.source
     name = name or type.name
     if DeclaredType.objects.filter(workspace=workspace, name=name).exists():
-        raise ValidationError({"name": f"The workspace “{workspace}” already has a type named {name}. Choose another name."})
+        raise ValidationError(
+            {"name": f"The workspace “{workspace}” already has a type named {name}. Choose another name."}
+        )
     return declared_type_save(workspace=workspace, by=by, source=source_renamed(source, name), base=0)
 
 
@@ -172,12 +181,22 @@ def source_renamed(source: str, name: str) -> str:
     'foretell_hit_type: 1\\nname: clarity_2  # ours\\n'
     """
     document = document_read(source)
-    lines, at = source.split("\n"), document.lines.get(("name",), 0)
-    if at:
-        old = re.escape(str(document.value["name"]))
-        key = re.compile(rf"""((?:^|[{{,\s])["']?name["']?\s*:\s*["']?){old}\b""")
-        lines[at - 1] = key.sub(lambda found: found[1] + name, lines[at - 1], count=1)
-    return "\n".join(lines)
+    value, line = document.value, document.lines.get(("name",), 0)
+    start = len("".join(source.splitlines(keepends=True)[: line - 1])) if line else len(source)
+    # The word may be in other texts of the same line too: the right one is where the file reads as meant.
+    places = re.compile(rf"\b{re.escape(str(value.get('name')))}\b").finditer(source, start)
+    for place in islice(places, 20):
+        renamed = source[: place.start()] + name + source[place.end() :]
+        if _value(renamed) == value | {"name": name}:
+            return renamed
+    return source
+
+
+def _value(source: str) -> object:
+    try:
+        return document_read(source).value
+    except DeclarationRefused:
+        return None
 
 
 @transaction.atomic
@@ -186,7 +205,9 @@ def declared_type_delete(*, type: DeclaredType, by: User | None) -> None:
     Workspace.objects.select_for_update(no_key=True).get(pk=type.workspace_id)
     used = list(studies_using(type).order_by("slug")[:6])
     if used:
-        names = listed([f"{one.slug} (deleted, can be restored)" if one.deleted_at else one.slug for one in used[:5]])
+        names = listed(
+            [f"{one.slug} (deleted, can be restored)" if one.deleted_at else one.slug for one in used[:5]]
+        )
         more = " and others" if len(used) > 5 else ""
         raise ValidationError(f"{type.name} is used by {names}{more}. A type in use can't be deleted.")
     audit_write(

@@ -73,9 +73,7 @@ class Collection:
         numbers = self._numbers[table.model] = self._order(table)
         shapes = self._shapes(table)
         foreign = {
-            column: target
-            for column in table.columns
-            if (target := refers_to(_field(table.model, column)))
+            column: target for column in table.columns if (target := refers_to(_field(table.model, column)))
         }
         for pk, values in self._values(table, numbers):
             row: Row = {"id": numbers[pk]}

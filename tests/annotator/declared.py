@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from annotator.models import DeclaredVersion, User, Workspace
+import io
+import json
+
+from annotator.models import DeclaredVersion, Study, User, Workspace
 from annotator.services.declared_type import declared_type_save
+from annotator.services.imports.material_import import material_import
+from annotator.services.study import study_create, study_launch
 
 CLARITY = """\
 foretell_hit_type: 1
@@ -79,3 +84,17 @@ defaults: {raters: 2, minutes: 0.3, exam_questions: 1, pass_mark: 1}
 def clarity(workspace: Workspace, by: User | None = None, source: str = CLARITY) -> DeclaredVersion:
     """The type as the latest version of the workspace's."""
     return declared_type_save(workspace=workspace, by=by, source=source)
+
+
+def clarity_study(workspace: Workspace, by: User, *, slug: str = "clear", items: int = 2) -> Study:
+    """A launched study of the workspace's type, without consent, practice and exam."""
+    study = study_create(
+        by=by, workspace=workspace, hit_type="clarity", slug=slug, title="Clear sentences", completion_code="DONE",
+        exam_required=False, practice_required=False, consent_text="", joins_per_address=None, redundancy=1,
+    )  # fmt: skip
+    rows = [{"sentence": f"Sentence {number} is short.", "note": f"Note {number}."} for number in range(items)]
+    file = io.BytesIO("\n".join(map(json.dumps, rows)).encode())
+    material_import(study=study, file=file, name="sentences.jsonl")
+    study_launch(study=study, by=by)
+    study.refresh_from_db()
+    return study
