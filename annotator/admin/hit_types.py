@@ -107,7 +107,7 @@ class DeclaredTypeAdmin(WorkspaceScoped):
         view = self.admin_site.admin_view
         own = [
             path("<row:pk>/copy/", view(copy), name="hit_type_copy"),
-            path("<row:pk>/versions/<int:number>/", view(download), name="hit_type_download"),
+            path("<row:pk>/versions/<row:number>/", view(download), name="hit_type_download"),
         ]
         return [*own, *ModelAdmin.get_urls(self)]
 
@@ -242,7 +242,7 @@ def copy(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """A version's file, as it was saved."""
-    version = version_get(type=declared_type_get_for(user=request.user, pk=pk), number=row_id(str(number)))
+    version = version_get(type=declared_type_get_for(user=request.user, pk=pk), number=number)
     response = HttpResponse(version.declaration.source, content_type="text/plain; charset=utf-8")
     suffix = "json" if version.declaration.source.lstrip().startswith("{") else "yaml"
     response["Content-Disposition"] = f'attachment; filename="{version.type.name}.{suffix}"'

@@ -5,8 +5,8 @@ The page is shown within the editor of HIT types. The file is carried in its for
 
 from __future__ import annotations
 
-from itertools import islice
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from csp.decorators import csp_replace
