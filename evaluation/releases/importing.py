@@ -82,7 +82,9 @@ def release_import(release: Archive, *, by: User, workspace: str = "") -> list[S
             f"the database refuses a row of the release: {printable_lines(str(error).partition('DETAIL')[0]).strip()[:500]}"
         ) from error
     except DeclarationRefused as error:
-        raise ArchiveError(f"a HIT type of the release is refused: {printable_lines(str(error))[:500]}") from error
+        raise ArchiveError(
+            f"a HIT type of the release is refused: {printable_lines(str(error))[:500]}"
+        ) from error
     except ValidationError as error:
         raise ArchiveError("; ".join(error.messages)) from error
 

@@ -92,7 +92,9 @@ def clarity_study(workspace: Workspace, by: User, *, slug: str = "clear", items:
         by=by, workspace=workspace, hit_type="clarity", slug=slug, title="Clear sentences", completion_code="DONE",
         exam_required=False, practice_required=False, consent_text="", joins_per_address=None, redundancy=1,
     )  # fmt: skip
-    rows = [{"sentence": f"Sentence {number} is short.", "note": f"Note {number}."} for number in range(items)]
+    rows = [
+        {"sentence": f"Sentence {number} is short.", "note": f"Note {number}."} for number in range(items)
+    ]
     file = io.BytesIO("\n".join(map(json.dumps, rows)).encode())
     material_import(study=study, file=file, name="sentences.jsonl")
     study_launch(study=study, by=by)

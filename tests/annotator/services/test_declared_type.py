@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.http import Http404
 
+from annotator.hit_types.base import JSON, Stage
 from annotator.hit_types.declaration.problems import DeclarationRefused
 from annotator.models import (
     AuditEntry,
@@ -25,6 +27,7 @@ from annotator.selectors import declaration
 from annotator.selectors.declared_type import declared_type_get_for, declared_types_for, versions_listed
 from annotator.selectors.study import study_hit_type
 from annotator.services import declared_type as service
+from annotator.services.declared_checks import declared_checks
 from annotator.services.declared_type import (
     SavedMeanwhile,
     declared_type_check,
@@ -70,13 +73,21 @@ def test_each_save_is_a_version_and_a_launched_study_keeps_its_own(ada: User, la
     assert (first.number, second.number) == (1, 2)
     assert study_hit_type(study).version == first.version != second.version
     assert study.snapshot.content["hit_type_version"] == first.version
-    assert "Can it be understood" in study_hit_type(study).prompt_text + str(study_hit_type(study).stages({"sentence": "a", "note": "b"}))
+    assert "Can it be understood" in study_hit_type(study).prompt_text + str(
+        study_hit_type(study).stages({"sentence": "a", "note": "b"})
+    )
     bot = Bot(study)
     assert "DONE" in bot.whole_way(most=2).content.decode()
     assert Judgment.objects.filter(study=study).count() == 2
     assert [(one.number, one.studies) for one in versions_listed(first.type)] == [(2, 0), (1, 1)]
-    assert study_create(by=ada, workspace=lab, hit_type="clarity", slug="new", title="N").declaration_id == second.declaration_id
-    assert study_duplicate(study=study, by=ada, slug="copy", title="C", material=True).declaration_id == first.declaration_id
+    assert (
+        study_create(by=ada, workspace=lab, hit_type="clarity", slug="new", title="N").declaration_id
+        == second.declaration_id
+    )
+    assert (
+        study_duplicate(study=study, by=ada, slug="copy", title="C", material=True).declaration_id
+        == first.declaration_id
+    )
     assert AuditEntry.objects.filter(action="hit_types.saved", workspace=lab).count() == 2
 
 
@@ -94,11 +105,15 @@ def test_who_saved_in_the_meantime_is_said_and_nothing_is_lost(ada: User, lab: W
     bob = make_user("bob", staff=True)
     declared_type_save(workspace=lab, by=bob, source=CLEARER, base=1)
     mine = CLARITY.replace("Our lab", "My lab")
-    with pytest.raises(SavedMeanwhile, match=r"bob saved version 2 of clarity at .* after you opened version 1"):
+    with pytest.raises(
+        SavedMeanwhile, match=r"bob saved version 2 of clarity at .* after you opened version 1"
+    ):
         declared_type_save(workspace=lab, by=ada, source=mine, base=1)
     with pytest.raises(SavedMeanwhile, match="while you were writing a new type"):
         declared_type_save(workspace=lab, by=ada, source=mine, base=0)
-    assert declared_type_save(workspace=lab, by=ada, source=CLEARER, base=1).number == 2, "the same text is no conflict"
+    assert declared_type_save(workspace=lab, by=ada, source=CLEARER, base=1).number == 2, (
+        "the same text is no conflict"
+    )
     assert declared_type_save(workspace=lab, by=ada, source=mine, base=2).number == 3
 
 
@@ -168,7 +183,9 @@ def test_nothing_is_stored_of_a_file_with_a_problem(source: str | bytes, said: s
 
 def test_html_and_scripts_in_labels_are_text(ada: User, lab: Workspace) -> None:
     evil = "<script>alert(1)</script><img src=x onerror=alert(2)>"
-    source = CLARITY.replace("sentence: Sentence", f"sentence: '{evil}'").replace("Is the sentence clear?", evil)
+    source = CLARITY.replace("sentence: Sentence", f"sentence: '{evil}'").replace(
+        "Is the sentence clear?", evil
+    )
     clarity(lab, ada, source)
     bot = Bot(clarity_study(lab, ada))
     bot.whole_way(most=1)
@@ -236,8 +253,12 @@ def test_a_leak_of_a_later_stage_is_found() -> None:
     """The check renders what raters get; here the later column is part of the earlier question."""
     kind, checks = declared_type_check(CLARITY)
     assert all(one.passed for one in checks)
-    broken = type("Leaky", (type(kind),), {"stages": lambda self, payload, shown=None: tuple(
-        one for one in [kind.stages(payload, shown)[1]] * 2)})()  # fmt: skip
-    found = {one.name: one for one in service.declared_checks(broken)}
+
+    def leaky(own: Any, payload: JSON, shown: JSON | None = None) -> tuple[Stage, ...]:
+        first, second = kind.stages(payload, shown)
+        return replace(first, blocks=second.blocks), second
+
+    found = {one.name: one for one in declared_checks(type("Leaky", (type(kind),), {"stages": leaky})())}
     leak = found["No stage contains what a later one shows"]
-    assert not leak.passed and "contains the column note" in leak.detail
+    assert not leak.passed
+    assert "contains the column note" in leak.detail

@@ -1,0 +1,85 @@
+"""A HIT type from an uploaded file to a launched study and a task that somebody did, all in a browser."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotator.models import DeclaredType, Judgment, Study
+from annotator.services.imports.material_import import material_import
+from annotator.services.study import study_launch
+from tests.annotator.declared import CLARITY
+from tests.e2e import keyboard
+from tests.e2e.test_researcher_details import log_in
+from tests.factories import make_user
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SHOTS = os.environ.get("SHOTS")
+ROWS = '{"sentence": "Birds sing.", "note": "In spring."}\n'
+
+
+def test_from_an_uploaded_file_to_a_done_task(live_server: Any, page: Page) -> None:
+    make_user("rosa", staff=True)
+    root = live_server.url
+    log_in(page, root)
+    page.goto(f"{root}/admin/annotator/declaredtype/add/")
+    page.get_by_text("Upload a file").click()
+    wrong = CLARITY.replace("kind: choice", "kind: chioce")
+    page.locator("#file").set_input_files(
+        {"name": "clarity.yaml", "mimeType": "text/yaml", "buffer": wrong.encode()}
+    )
+    page.get_by_role("button", name="Put it into the editor").click()
+    shown = page.frame_locator("iframe[name=shown]")
+    problem = shown.get_by_text("Did you mean choice?")
+    expect(problem).to_be_visible()
+    expect(page.locator(".declare__bad")).to_have_text("26")
+    problem.click()
+    assert page.evaluate("getSelection().toString()").strip() == "kind: chioce"
+    page.keyboard.type("        kind: choice")
+    expect(shown.get_by_text("Birds sing.")).to_be_visible()
+    expect(page.locator(".declare__bad")).to_have_count(0)
+    shown.get_by_text("Yes", exact=True).click()
+    shown.get_by_role("button", name="Submit").click()
+    expect(shown.get_by_role("heading", name="And now?")).to_be_visible()
+    if SHOTS:
+        page.screenshot(path=f"{SHOTS}/new.png", full_page=True)
+    page.get_by_role("button", name="Exam", exact=True).click()
+    expect(
+        shown.get_by_text("The bus leaves at nine.").or_(shown.get_by_text("The horse raced"))
+    ).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Version 1 of clarity was saved.")).to_be_visible()
+    assert DeclaredType.objects.get().versions.count() == 1
+    if SHOTS:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_timeout(1000)
+            page.screenshot(path=f"{SHOTS}/saved-{scheme}.png", full_page=True)
+            page.set_viewport_size({"width": 390, "height": 844})
+            page.screenshot(path=f"{SHOTS}/phone-{scheme}.png", full_page=True)
+            page.set_viewport_size({"width": 1366, "height": 768})
+        page.emulate_media(color_scheme="light")
+    page.goto(f"{root}/admin/annotator/study/add/")
+    page.get_by_text("Clarity of sentences").click()
+    page.locator("[name=title]").fill("Clear sentences")
+    page.get_by_role("button", name="Create study").click()
+    study = Study.objects.get()
+    Study.objects.update(
+        exam_required=False, practice_required=False, consent_text="", completion_code="DONE"
+    )
+    material_import(study=study, file=io.BytesIO(ROWS.encode()), name="a.jsonl")
+    study_launch(study=Study.objects.get())
+    study.refresh_from_db()
+    page.goto(f"{root}/join/{study.join_token}/")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Continue").click()
+    for answers in ({"clear": "no"}, {"still": "yes"}):
+        keyboard.wait_ready(page)
+        keyboard.answer(page, answers)
+        keyboard.submit(page)
+    expect(page.locator("body")).to_contain_text("DONE")
+    assert [one.response for one in Judgment.objects.all()] == [{"clear": "no", "still": "yes"}]
