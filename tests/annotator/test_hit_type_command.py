@@ -33,6 +33,6 @@ def test_a_file_goes_into_a_workspace_and_comes_back(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="there is no workspace 'Nowhere'"):
         hit_type("import", str(file), "--workspace", "Nowhere")
     file.write_text(CLARITY.replace("kind: choice", "kind: chioce"), encoding="utf-8")
-    with pytest.raises(CommandError, match="line 26: .*Did you mean choice"):
+    with pytest.raises(CommandError, match=r"line 25: .*Did you mean choice"):
         hit_type("import", str(file), "--workspace", "Lab")
     assert DeclaredType.objects.get().versions.count() == 1

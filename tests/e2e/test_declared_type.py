@@ -36,7 +36,7 @@ def test_from_an_uploaded_file_to_a_done_task(live_server: Any, page: Page) -> N
     shown = page.frame_locator("iframe[name=shown]")
     problem = shown.get_by_text("Did you mean choice?")
     expect(problem).to_be_visible()
-    expect(page.locator(".declare__bad")).to_have_text("26")
+    expect(page.locator(".declare__bad")).to_have_text("25")
     problem.click()
     assert page.evaluate("getSelection().toString()").strip() == "kind: chioce"
     page.keyboard.type("        kind: choice")

@@ -22,7 +22,7 @@ from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.problems import DeclarationRefused
 from annotator.hit_types.declaration.reading import hit_type_read, sample_payload
 from annotator.models import Study
-from annotator.selectors.study_texts import QuestionHere
+from annotator.selectors.study_texts import WRITTEN_IN, QuestionHere, TextHere
 from annotator.services.declared_type import source_text
 from annotator.web.markdown import instructions_context
 from annotator.web.views.preview import task_turn
@@ -61,7 +61,10 @@ def preview_hit_type(request: HttpRequest) -> HttpResponse:
         "hidden": {"source": source, "part": part}, "back_url": "",
     }  # fmt: skip
     if part == "instructions":
-        shown = shared | {"parts": instructions_context(kind, kind.instructions), "step": "preview"}
+        shown = shared | {
+            "parts": instructions_context(kind, TextHere(kind.instructions, WRITTEN_IN)),
+            "step": "preview",
+        }
         return render(request, "annotator/instructions.html", shown)
     if part == "prompt":
         return render(request, "annotator/hit_type_prompt.html", shared | {"stages": _prompts(kind)})

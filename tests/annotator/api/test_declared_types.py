@@ -64,7 +64,7 @@ def test_a_file_is_checked_and_every_problem_has_its_line(api: APIClient) -> Non
         and all(one["passed"] for one in good["checks"])
     )
     wrong = {"source": CLARITY.replace("kind: choice", "kind: chioce")}
-    assert api.post("/api/v1/hit-types/check/", wrong, format="json").json()["problems"][0]["line"] == 26
+    assert api.post("/api/v1/hit-types/check/", wrong, format="json").json()["problems"][0]["line"] == 25
     refused = api.post(OWN, wrong, format="json")
     assert refused.status_code == 400
     assert refused.json()["problems"][0]["path"] == "stages.first.questions.clear.kind"

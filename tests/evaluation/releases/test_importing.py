@@ -232,9 +232,12 @@ def test_a_workspaces_own_hit_type_comes_with_the_release(db: None) -> None:
     assert imported_report(studies=[made], release=release_open(file), user=mia)[1].exact
     assert DeclaredType.objects.get().workspace == made.workspace
 
-    def changed(row: dict[str, Any]) -> None:
-        row["source"] = row["source"].replace("Our lab", "A lab")
+    def changed(files: dict[str, bytes]) -> None:
+        name = "tables/declaration.jsonl"
+        files[name] = files[name].replace(b"Our lab", b"A lab")
 
     renamed_away()
     with pytest.raises(ArchiveError, match="another SHA-256"):
-        release_import(release_open(rebuilt(file, "declaration", changed)), by=mia)
+        release_import(
+            release_open(rebuilt(file, changed, manifest=True, sums=True, private=PRIVATE)), by=mia
+        )
