@@ -16,7 +16,7 @@ from django.db.models import Model, OuterRef, Subquery
 from django.utils import timezone
 
 from annotator.core.canonical import digest_of
-from annotator.core.printable import printable_lines
+from annotator.core.printable import printable, printable_lines
 from annotator.core.words import listed
 from annotator.hit_types.base import HitType
 from annotator.hit_types.confidence import answer_of

@@ -106,7 +106,9 @@ def test_a_file_with_problems_is_shown_again_with_their_lines(lab: Workspace) ->
     reply = ada().post(f"{LIST}add/", {"save": "1", "source": wrong, "base": "0", "workspace": str(lab.pk)})
     page = reply.content.decode()
     assert reply.status_code == 400
-    assert 'data-line="25"' in page and "Did you mean choice?" in page and "chioce" in page
+    assert 'data-line="25"' in page
+    assert "Did you mean choice?" in page
+    assert "chioce" in page
     assert not DeclaredType.objects.exists()
 
 
@@ -121,8 +123,12 @@ def test_whoever_saves_second_is_told_and_keeps_their_text(lab: Workspace) -> No
     assert reply.status_code == 400
     assert (
         "bob saved version 2 of clarity" in page
-        and "source: My lab" in page
-        and f"{made.pk}/versions/2/" in page
+    )
+    assert (
+        "source: My lab" in page
+    )
+    assert (
+        f"{made.pk}/versions/2/" in page
     )
     assert made.versions.count() == 2
     assert client.get(f"{LIST}{made.pk}/versions/2/").content.decode() == CLEARER
@@ -139,7 +145,8 @@ def test_the_preview_shows_what_an_unsaved_file_makes(part: str, shown: str, lab
     assert shown in reply.content.decode() or part == "prompt"
     assert "frame-ancestors 'self'" in reply["Content-Security-Policy"]
     assert reply["X-Frame-Options"] == "SAMEORIGIN"
-    assert not DeclaredType.objects.exists() and not Study.objects.exists()
+    assert not DeclaredType.objects.exists()
+    assert not Study.objects.exists()
 
 
 def test_the_preview_goes_through_the_stages_and_refuses_wrong_answers(lab: Workspace) -> None:
@@ -182,5 +189,6 @@ def test_an_upload_fills_the_editor_and_saves_nothing(lab: Workspace) -> None:
     page = ada().post(
         f"{LIST}add/", {"upload": "1", "source": "", "base": "0", "workspace": str(lab.pk), "file": broken}
     )
-    assert page.status_code == 400 and "isn't UTF-8 text" in page.content.decode().replace("&#x27;", "'")
+    assert page.status_code == 400
+    assert "isn't UTF-8 text" in page.content.decode().replace("&#x27;", "'")
     assert not DeclaredType.objects.exists()

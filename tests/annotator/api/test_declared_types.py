@@ -22,7 +22,8 @@ def test_a_type_is_saved_read_copied_and_deleted(api: APIClient, other: APIClien
     assert api.get(OWN).json()[0]["workspace"] == workspace_personal(user=researcher).pk
     assert api.post(f"{root}versions/", {"source": CLEARER, "base": 1}, format="json").json()["number"] == 2
     conflict = api.post(f"{root}versions/", {"source": CLARITY, "base": 1}, format="json")
-    assert conflict.status_code == 409 and "saved version 2" in conflict.json()["detail"]
+    assert conflict.status_code == 409
+    assert "saved version 2" in conflict.json()["detail"]
     assert api.get(root).json()["source"] == CLEARER
     assert api.get(f"{root}?number=1").json()["source"] == CLARITY
     assert api.get(f"{root}?number=9").status_code == api.get(f"{root}?number=x").status_code == 404
@@ -60,8 +61,12 @@ def test_a_file_is_checked_and_every_problem_has_its_line(api: APIClient) -> Non
     good = api.post("/api/v1/hit-types/check/", {"source": CLARITY}, format="json").json()
     assert (
         good["name"] == "clarity"
-        and len(good["checks"]) == 5
-        and all(one["passed"] for one in good["checks"])
+    )
+    assert (
+        len(good["checks"]) == 5
+    )
+    assert (
+        all(one["passed"] for one in good["checks"])
     )
     wrong = {"source": CLARITY.replace("kind: choice", "kind: chioce")}
     assert api.post("/api/v1/hit-types/check/", wrong, format="json").json()["problems"][0]["line"] == 25

@@ -67,7 +67,7 @@ def refused(source: str | bytes, lab: Workspace, **about: Any) -> str:
 
 def test_each_save_is_a_version_and_a_launched_study_keeps_its_own(ada: User, lab: Workspace) -> None:
     first = clarity(lab, ada)
-    assert [one["name"] for one in first.checks][0] == "Items and answers of the file are read"
+    assert next(one["name"] for one in first.checks) == "Items and answers of the file are read"
     study = clarity_study(lab, ada)
     second = declared_type_save(workspace=lab, by=ada, source=CLEARER, base=1)
     assert (first.number, second.number) == (1, 2)
@@ -147,7 +147,8 @@ def test_only_members_see_a_type_and_only_their_workspaces_use_it(ada: User, lab
 def test_a_template_of_a_workspaces_type_makes_a_study_of_that_workspace(ada: User, lab: Workspace) -> None:
     clarity(lab, ada)
     study = study_create_from_template(by=ada, template="clarity", slug="a", title="A")
-    assert study.workspace == lab and study.declaration_id
+    assert study.workspace == lab
+    assert study.declaration_id
     assert (study.redundancy, study.exam_questions) == (2, 1)
     own = workspace_personal(user=ada)
     with pytest.raises(ValidationError, match="belongs to another workspace"):
@@ -178,7 +179,8 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
 )  # fmt: skip
 def test_nothing_is_stored_of_a_file_with_a_problem(source: str | bytes, said: str, lab: Workspace) -> None:
     assert said in refused(source, lab)
-    assert not Declaration.objects.exists() and not DeclaredType.objects.exists()
+    assert not Declaration.objects.exists()
+    assert not DeclaredType.objects.exists()
 
 
 def test_html_and_scripts_in_labels_are_text(ada: User, lab: Workspace) -> None:
