@@ -134,15 +134,29 @@ def _staged(kind: DeclaredHitType, items: Items) -> str:
         for name, one in kind.declaration["columns"].items()
         if one["kind"] in ("text", "markdown", "code")
     ]
-    marked = {**rows[0], **{name: f"{_MARK}{name}." for name in texts if name in rows[0]}}
+    marked, planted = dict(rows[0]), []
+    for name in texts:
+        if name in rows[0] and _is_item(kind, marked | {name: f"{_MARK}{name}."}):
+            marked[name] = f"{_MARK}{name}."
+            planted.append(name)
     payload = kind.parse_item(marked).payload
     shown: set[str] = set()
     for number, stage in enumerate(kind.stages(payload)):
         shown |= set(stages[number].get("show", {}))
         html = stage_html(kind, stage)
-        if leaked := next((name for name in texts if name not in shown and f"{_MARK}{name}." in html), None):
+        if leaked := next(
+            (name for name in planted if name not in shown and f"{_MARK}{name}." in html), None
+        ):
             raise _Failed(f"stage {stage.name} contains the column {leaked}, which is shown later or never")
-    return f"{plural(len(stages), 'stage')}, {plural(len(texts), 'column')} of text"
+    return f"{plural(len(stages), 'stage')}, {plural(len(planted), 'column')} of text"
+
+
+def _is_item(kind: DeclaredHitType, row: Mapping[str, Any]) -> bool:
+    try:
+        kind.parse_item(row)
+    except FieldErrors:
+        return False
+    return True
 
 
 def _played(kind: DeclaredHitType, items: Items) -> str:

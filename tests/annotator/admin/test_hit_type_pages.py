@@ -121,15 +121,9 @@ def test_whoever_saves_second_is_told_and_keeps_their_text(lab: Workspace) -> No
     reply = client.post(address, {"save": "1", "source": CLARITY.replace("Our lab", "My lab"), "base": "1"})
     page = reply.content.decode()
     assert reply.status_code == 400
-    assert (
-        "bob saved version 2 of clarity" in page
-    )
-    assert (
-        "source: My lab" in page
-    )
-    assert (
-        f"{made.pk}/versions/2/" in page
-    )
+    assert "bob saved version 2 of clarity" in page
+    assert "source: My lab" in page
+    assert f"{made.pk}/versions/2/" in page
     assert made.versions.count() == 2
     assert client.get(f"{LIST}{made.pk}/versions/2/").content.decode() == CLEARER
 

@@ -59,15 +59,9 @@ def test_a_type_is_saved_read_copied_and_deleted(api: APIClient, other: APIClien
 
 def test_a_file_is_checked_and_every_problem_has_its_line(api: APIClient) -> None:
     good = api.post("/api/v1/hit-types/check/", {"source": CLARITY}, format="json").json()
-    assert (
-        good["name"] == "clarity"
-    )
-    assert (
-        len(good["checks"]) == 5
-    )
-    assert (
-        all(one["passed"] for one in good["checks"])
-    )
+    assert good["name"] == "clarity"
+    assert len(good["checks"]) == 5
+    assert all(one["passed"] for one in good["checks"])
     wrong = {"source": CLARITY.replace("kind: choice", "kind: chioce")}
     assert api.post("/api/v1/hit-types/check/", wrong, format="json").json()["problems"][0]["line"] == 25
     refused = api.post(OWN, wrong, format="json")
