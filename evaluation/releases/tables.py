@@ -157,7 +157,7 @@ def refers_to(field: Field[Any, Any]) -> type[Model] | None:
     """The model whose row numbers a column holds; None for a column of another kind, such as one that holds a digest."""
     if field.remote_field is None or not field.target_field.primary_key:  # type: ignore[attr-defined]
         return None
-    return field.remote_field.model  # type: ignore[no-any-return]
+    return field.remote_field.model
 
 
 def _held(model: type[Model], of: str) -> Rows:
