@@ -53,7 +53,7 @@ PARTS = (
 )
 #: Versions that are listed.
 MOST_LISTED = 100
-_FRAMED = csp_update({"frame-src": ["'self'"]})
+_FRAMED: Any = csp_update({"frame-src": ["'self'"]})
 
 
 @admin.register(DeclaredType)

@@ -83,7 +83,7 @@ class DeclaredVersionSerializer(serializers.Serializer[Any]):
 
 
 class DeclaredFileSerializer(DeclaredVersionSerializer):
-    source = serializers.SerializerMethodField(method_name="get_source_text", help_text="The file.")
+    source = serializers.SerializerMethodField(method_name="get_source_text", help_text="The file.")  # type: ignore[assignment]
 
     def get_source_text(self, version: DeclaredVersion) -> str:
         return version.declaration.source

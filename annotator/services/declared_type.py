@@ -51,14 +51,17 @@ def source_text(source: str | bytes) -> str:
     size = len(source if isinstance(source, bytes) else source.encode(errors="replace"))
     if size > MOST_BYTES:
         raise _refused(f"has {size:,} bytes; expected at most {MOST_BYTES:,}")
-    if isinstance(source, bytes):
-        try:
-            source = source.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = source[: error.start].count(b"\n") + 1
-            raise _refused("isn't UTF-8 text; save it as UTF-8", line) from None
-    text = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = _decoded(source) if isinstance(source, bytes) else source
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     return text.rstrip("\n") + "\n"
+
+
+def _decoded(source: bytes) -> str:
+    try:
+        return source.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = source[: error.start].count(b"\n") + 1
+        raise _refused("isn't UTF-8 text; save it as UTF-8", line) from None
 
 
 def _refused(message: str, line: int = 1, *path: str) -> DeclarationRefused:

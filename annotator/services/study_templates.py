@@ -163,5 +163,5 @@ def _declared_named(
         )
     if not meant:
         return {one.key: one for one in own}
-    fields["workspace"] = given or Workspace.objects.get(pk=meant[0].workspace_id)
+    fields["workspace"] = given or Workspace.objects.get(pk=meant[0].workspace_id or 0)
     return {template: meant[0]}
