@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from tests.e2e.test_researcher_details import log_in
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-SHOTS = os.environ.get("SHOTS")
 ROWS = '{"sentence": "Birds sing.", "note": "In spring."}\n'
 
 
@@ -26,7 +24,6 @@ def test_from_an_uploaded_file_to_a_done_task(live_server: Any, page: Page) -> N
     make_user("rosa", staff=True)
     root = live_server.url
     log_in(page, root)
-    page.on("pageerror", lambda error: print("STACK", error.stack))
     page.goto(f"{root}/admin/annotator/declaredtype/add/")
     page.get_by_text("Upload a file").click()
     wrong = CLARITY.replace("kind: choice", "kind: chioce")
@@ -46,8 +43,6 @@ def test_from_an_uploaded_file_to_a_done_task(live_server: Any, page: Page) -> N
     shown.get_by_text("Yes", exact=True).click()
     shown.get_by_role("button", name="Submit").click()
     expect(shown.get_by_role("heading", name="And now?")).to_be_visible()
-    if SHOTS:
-        page.screenshot(path=f"{SHOTS}/new.png", full_page=True)
     page.get_by_role("button", name="Exam", exact=True).click()
     expect(
         shown.get_by_text("The bus leaves at nine.").or_(shown.get_by_text("The horse raced"))
@@ -55,15 +50,6 @@ def test_from_an_uploaded_file_to_a_done_task(live_server: Any, page: Page) -> N
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Version 1 of clarity was saved.")).to_be_visible()
     assert DeclaredType.objects.get().versions.count() == 1
-    if SHOTS:
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            page.wait_for_timeout(1000)
-            page.screenshot(path=f"{SHOTS}/saved-{scheme}.png", full_page=True)
-            page.set_viewport_size({"width": 390, "height": 844})
-            page.screenshot(path=f"{SHOTS}/phone-{scheme}.png", full_page=True)
-            page.set_viewport_size({"width": 1366, "height": 768})
-        page.emulate_media(color_scheme="light")
     page.goto(f"{root}/admin/annotator/study/add/")
     page.get_by_text("Clarity of sentences").click()
     page.locator("[name=title]").fill("Clear sentences")
