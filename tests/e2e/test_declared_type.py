@@ -54,6 +54,7 @@ def test_from_an_uploaded_file_to_a_done_task(live_server: Any, page: Page) -> N
     page.get_by_text("Clarity of sentences").click()
     page.locator("[name=title]").fill("Clear sentences")
     page.get_by_role("button", name="Create study").click()
+    expect(page.get_by_text("Study created.")).to_be_visible()
     study = Study.objects.get()
     Study.objects.update(
         exam_required=False, practice_required=False, consent_text="", completion_code="DONE"
@@ -61,6 +62,7 @@ def test_from_an_uploaded_file_to_a_done_task(live_server: Any, page: Page) -> N
     material_import(study=study, file=io.BytesIO(ROWS.encode()), name="a.jsonl")
     study_launch(study=Study.objects.get())
     study.refresh_from_db()
+    page.context.clear_cookies()  # a participant, not the researcher
     page.goto(f"{root}/join/{study.join_token}/")
     page.get_by_role("button", name="Start").click()
     page.get_by_role("button", name="Continue").click()
