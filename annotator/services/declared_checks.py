@@ -208,7 +208,10 @@ def _replied(kind: DeclaredHitType, items: Items) -> str:
             read = kind.parse_response(
                 payload, kind.parse_reply(kind.write_reply(payload, response, step), payload, step), step
             )
-            if read != response:
+            # Models write texts with marks of emphasis, which are not part of the answer.
+            written = {asked.name for asked in stage.fields if asked.kind == "text" and not asked.bounds}
+            exact = {name: value for name, value in response.items() if name not in written}
+            if exact != {name: value for name, value in read.items() if name not in written}:
                 raise _Failed(f"{where}: the reply to stage {stage.name} is read as {read}, not {response}")
             before |= response
             count += 1

@@ -13,7 +13,6 @@ from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_launch
 from tests.annotator.declared import CLARITY
 from tests.e2e import keyboard
-from tests.e2e.test_researcher_details import log_in
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -23,7 +22,11 @@ ROWS = '{"sentence": "Birds sing.", "note": "In spring."}\n'
 def test_from_an_uploaded_file_to_a_done_task(live_server: Any, page: Page) -> None:
     make_user("rosa", staff=True)
     root = live_server.url
-    log_in(page, root)
+    page.goto(f"{root}/admin/")
+    page.fill("[name=username]", "rosa")
+    page.fill("[name=password]", "a-long-password-7")
+    page.keyboard.press("Enter")
+    expect(page.locator("[name=password]")).to_have_count(0)
     page.goto(f"{root}/admin/annotator/declaredtype/add/")
     page.get_by_text("Upload a file").click()
     wrong = CLARITY.replace("kind: choice", "kind: chioce")
