@@ -23,6 +23,7 @@ from annotator.web.views import (
     passwords,
     places,
     preview,
+    preview_hit_type,
     preview_questions,
     preview_steps,
     receipt,
@@ -82,6 +83,7 @@ urlpatterns = [
     path("task/<row:pk>/more-time/", task.more_time, name="more_time"),
     path("task/<row:pk>/flag/", task.flag, name="flag"),
     path("task/<row:pk>/ask/", task.ask, name="ask"),
+    path("preview/hit-type/", preview_hit_type.preview_hit_type, name="preview_hit_type"),
     path("preview/<row:pk>/", preview.preview, name="preview"),
     path("preview/<row:pk>/instructions/", preview.preview_instructions, name="preview_instructions"),
     re_path(

@@ -27,7 +27,7 @@ FILE_COMMANDS = {
     ),
     "hit_type": (
         "annotator.management.commands.hit_type",
-        "check a file that declares a HIT type, or show its stages and its prompt",
+        "check a file that declares a HIT type, show what it makes, or save it in a workspace",
     ),
 }
 #: What the first lines of ``foretell --help`` say of commands for a running installation.
@@ -89,6 +89,8 @@ def main(arguments: list[str] | None = None) -> int:
     if command == "run":
         return _run(rest)
     if command == "metrics" and _names_a_study(rest):
+        return manage([command, *rest])
+    if command == "hit_type" and rest[:1] in (["import"], ["export"]):  # those of a workspace
         return manage([command, *rest])
     if command in FILE_COMMANDS:
         return _file_command(command, rest)

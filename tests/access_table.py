@@ -32,6 +32,7 @@ as the owner of another lab with the same names, and in each role.
 
 def access_page() -> str:
     """The page as it should be."""
+    from tests.annotator.admin import hit_type_pages as types
     from tests.annotator.admin import study_pages as admin
     from tests.annotator.api import addresses as api
     from tests.evaluation import pages as evaluation
@@ -39,7 +40,13 @@ def access_page() -> str:
     study = "/admin/annotator/study/STUDY/"
     lines = [(f"{study}{page}", "GET", role) for page, role in admin.PAGES.items()]
     lines += [(f"{study}{page}", "POST", role) for page, role in admin.SENT.items()]
-    lines += [(f"API: {name}", method.upper(), role) for name, method, role in api.OF_STUDY]
+    lines += [
+        (f"/admin/annotator/declaredtype/TYPE/{page}", "GET", role) for page, role in types.PAGES.items()
+    ]
+    lines += [
+        (f"/admin/annotator/declaredtype/TYPE/{page}", "POST", role) for page, role in types.SENT.items()
+    ]
+    lines += [(f"API: {name}", method.upper(), role) for name, method, role in [*api.OF_STUDY, *api.OF_TYPE]]
     lines += [(f"API: {name}", method.upper(), "who asked for it") for name, method in api.OF_OWNER]
     lines += [(page, "GET", role) for page, role in evaluation.PAGES.items()]
     lines += [(page, "POST", role) for page, role in evaluation.SENT.items()]

@@ -14,7 +14,9 @@ from rest_framework.views import exception_handler
 
 from annotator.core.errors import Conflict, Refused
 from annotator.core.tables.faults import FileRefused
+from annotator.hit_types.declaration.problems import DeclarationRefused, path_text
 from annotator.selectors.judgment import UnknownFilter
+from annotator.services.declared_type import SavedMeanwhile
 
 
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -25,6 +27,15 @@ def problem(error: Exception, context: dict[str, Any]) -> Response | None:
             {"detail": "Nothing was imported.", "total": error.total, "faults": faults},
             status=status.HTTP_400_BAD_REQUEST,
         )
+    if isinstance(error, DeclarationRefused):
+        problems = [
+            {"line": one.line, "path": path_text(one.path), "message": one.message} for one in error.problems
+        ]
+        return Response(
+            {"detail": "Nothing was saved.", "problems": problems}, status=status.HTTP_400_BAD_REQUEST
+        )
+    if isinstance(error, SavedMeanwhile):
+        return Response({"detail": " ".join(error.messages)}, status=status.HTTP_409_CONFLICT)
     if isinstance(error, ValidationError):
         errors = error.message_dict if hasattr(error, "error_dict") else {"detail": error.messages}
         return Response({"errors": errors}, status=status.HTTP_400_BAD_REQUEST)

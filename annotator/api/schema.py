@@ -40,6 +40,8 @@ def group_of(path: str) -> str:
     first, *rest = path.removeprefix("/api/v1/").strip("/").split("/")
     if first == "studies" and len(rest) > 1:
         return OF_A_STUDY.get(rest[1], "studies")
+    if first == "hit-types" and rest:
+        return "hit_types"  # those of workspaces; the list of the built-in ones is for studies
     if first == "reports" and "releases" in rest:
         return "releases"
     return OF_ITS_OWN.get(first, first)

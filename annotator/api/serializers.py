@@ -33,7 +33,8 @@ class StudySerializer(KnownKeys, serializers.ModelSerializer[Study]):
 class StudyCreateSerializer(StudySerializer):
     template = serializers.CharField(
         write_only=True,
-        help_text="A HIT type's name, or name and variant such as rationale_properties/support; see /hit-types/.",
+        help_text="A HIT type's name, or name and variant such as rationale_properties/support; see /hit-types/. For a type of your"
+        " workspaces its name, or 7:name with the number of the workspace; the study then belongs to that workspace.",
     )
 
     class Meta(StudySerializer.Meta):

@@ -20,7 +20,12 @@ from annotator.recruitment.registry import PANELS, panel_choices, panel_get
 from annotator.selectors.qualification import requirement_choices
 from annotator.selectors.study import slug_near
 from annotator.services.study_check import study_texts_clean
-from annotator.services.study_templates import StudyTemplate, study_create_from_template, study_templates
+from annotator.services.study_templates import (
+    StudyTemplate,
+    declared_templates,
+    study_create_from_template,
+    study_templates,
+)
 
 
 class NewStudyForm(ServiceForm):
@@ -50,7 +55,9 @@ class NewStudyForm(ServiceForm):
         templates = cast(forms.ChoiceField, self.fields["template"])
         templates.choices = [
             (asks, [(one.key, one) for one in those])
-            for asks, those in groupby(study_templates(), key=lambda one: one.asks)
+            for asks, those in groupby(
+                [*declared_templates(user=by), *study_templates()], key=lambda one: one.asks
+            )
         ]
         describe(self)
 

@@ -5,6 +5,7 @@ from annotator.models.adjudication import Adjudication
 from annotator.models.api_token import ApiToken
 from annotator.models.assignment import GIVEN_BACK, Assignment, StageCommit
 from annotator.models.audit import AUDIT_GROUPS, AuditAction, AuditEntry, AuditSubject
+from annotator.models.declared_type import Declaration, DeclaredType, DeclaredVersion
 from annotator.models.erasure import DataRequest, Tombstone
 from annotator.models.exam import (
     Exam,
@@ -56,6 +57,9 @@ __all__ = [
     "Consent",
     "DataRequest",
     "Dataset",
+    "Declaration",
+    "DeclaredType",
+    "DeclaredVersion",
     "Exam",
     "ExamAnswer",
     "ExamAttempt",

@@ -63,6 +63,8 @@ class AuditAction(models.TextChoices):
     WORKSPACE_CREATED = "workspace.created", "Workspace created"
     WORKSPACE_CHANGED = "workspace.changed", "Workspace changed"
     WORKSPACE_DELETED = "workspace.deleted", "Workspace deleted"
+    HIT_TYPE_SAVED = "hit_types.saved", "HIT type saved"
+    HIT_TYPE_DELETED = "hit_types.deleted", "HIT type deleted"
     ENDPOINT_SAVED = "endpoints.saved", "Endpoint saved"
     ENDPOINT_DELETED = "endpoints.deleted", "Endpoint deleted"
     DEPLOYMENT_CONFIRMED = "endpoints.deployment_confirmed", "Same deployment confirmed"
@@ -83,7 +85,7 @@ class AuditAction(models.TextChoices):
 AUDIT_GROUPS = {
     "study": "Study", "items": "Items", "judgments": "Judgments", "members": "Members", "adjudication": "Adjudication", "exclusions": "Exclusions",
     "qualifications": "Qualifications", "payments": "Payments", "recruitment": "Recruitment",
-    "workspace": "Workspace", "endpoints": "Endpoints",
+    "workspace": "Workspace", "hit_types": "HIT types", "endpoints": "Endpoints",
     "access": "Accounts and tokens", "people": "Personal data",
 }  # fmt: skip
 

@@ -31,6 +31,16 @@ class Study(StudySettings):
     workspace = models.ForeignKey(
         "annotator.Workspace", models.PROTECT, null=True, blank=True, related_name="studies"
     )
+    #: The file of the HIT type that a workspace declared, in the version that the study uses; none for built-in types.
+    declaration = models.ForeignKey(
+        "annotator.Declaration",
+        models.PROTECT,
+        to_field="digest",
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="studies",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT, editable=False)
     #: The digest of the original that each translated text was made from: ``{"de": {"title": "9f86...", "exam owls": ...}}``.
     translated_from = models.JSONField(

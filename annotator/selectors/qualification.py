@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 from annotator.hit_types.base import translated
 from annotator.hit_types.registry import hit_types
 from annotator.models import Exam, ExamAttempt, Participation, Qualification, Snapshot
+from annotator.selectors.declared_type import names_in
 from annotator.selectors.snapshot import snapshot_content
 
 DIGITS = 8
@@ -26,7 +27,10 @@ DIGITS = 8
 def requirement_known(text: str, *, workspace_id: int | None) -> bool:
     """Whether the HIT type exists and, if the requirement names one, the exam version exists in the workspace."""
     name, at, digest = text.partition("@")
-    if name not in hit_types() or hit_types()[name].external:
+    if name not in hit_types():
+        if name not in names_in(workspace_id):
+            return False
+    elif hit_types()[name].external:
         return False
     if not at:
         return True
@@ -72,7 +76,7 @@ def requirement_choices(*, workspace_id: int | None) -> list[tuple[str, str]]:
     """Every requirement that a study of the workspace can set: each HIT type in any version, then its exam versions."""
     used = exams_of(workspace_id).order_by("hit_type", "-created_at")
     names = [kind.name for kind in hit_types().values() if not kind.external]
-    found = names + [
+    found = [*names, *(name for name in names_in(workspace_id) if name not in names)] + [
         f"{hit_type}@{digest[:DIGITS]}" for hit_type, digest in used.values_list("hit_type", "digest")
     ]
     return [(one, requirement_title(one)) for one in sorted(found)]

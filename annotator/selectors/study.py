@@ -15,6 +15,7 @@ from annotator.hit_types.base import HitType, Question
 from annotator.hit_types.confidence import with_confidence
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Judgment, Membership, Study, WorkspaceMember
+from annotator.selectors.declaration import declaration_kind
 
 log = logging.getLogger(__name__)
 
@@ -125,6 +126,8 @@ def declared_hit_type(study: Study) -> HitType:
 
     Nothing else finds the type of a study.
     """
+    if study.declaration_id:
+        return declaration_kind(study.declaration_id)
     return hit_type_get(study.hit_type)
 
 

@@ -21,6 +21,7 @@ _OF_STUDY = frozenset(
         "slug",
         "title",
         "hit_type",
+        "declaration_id",
         "variant",
         "confidence",
         "state",

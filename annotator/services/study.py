@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotator.core.canonical import digest_of
 from annotator.core.words import listed, plural
-from annotator.hit_types.base import Question
+from annotator.hit_types.base import HitType, Question
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import (
     AuditAction,
@@ -32,6 +32,8 @@ from annotator.models import (
     settings_of,
 )
 from annotator.selectors.arms import places_planned
+from annotator.selectors.declaration import declaration_kind
+from annotator.selectors.declared_type import names_in, version_offered
 from annotator.selectors.exit_faults import exit_warnings
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import original_digests, original_texts
@@ -57,10 +59,9 @@ def study_create(
     It belongs to ``workspace``, by default the personal one of ``by``; to none if neither is given (on the command
     line). Raises ``ValidationError`` for an unknown type, a taken slug or a value out of range.
     """
-    try:
-        kind = hit_type_get(hit_type)
-    except KeyError as error:
-        raise ValidationError({"hit_type": str(error.args[0])}) from None
+    if workspace is None and by is not None:
+        workspace = workspace_personal(user=by)
+    kind, declaration = _type_for(hit_type, workspace)
     defaults = kind.defaults
     values: dict[str, Any] = {
         "redundancy": defaults.redundancy,
@@ -72,9 +73,10 @@ def study_create(
         "one_condition_per_instance": defaults.one_condition_per_instance,
     }
     with transaction.atomic():
-        if workspace is None and by is not None:
-            workspace = workspace_personal(user=by)
-        study = Study(workspace=workspace, hit_type=hit_type, slug=slug, title=title, **(values | fields))
+        study = Study(
+            workspace=workspace, hit_type=hit_type, declaration_id=declaration, slug=slug, title=title,
+            **(values | fields),
+        )  # fmt: skip
         study_clean(study)
         study.save()
         if study.translations:
@@ -85,6 +87,21 @@ def study_create(
         about = {"slug": slug, "title": title, "hit_type": hit_type}
         audit_write(action=AuditAction.STUDY_CREATED, study=study, by=by, after=about)
     return study
+
+
+def _type_for(name: str, workspace: Workspace | None) -> tuple[HitType, str | None]:
+    """The type of that name for a new study, and the digest of its file: the latest version of the workspace's own type, or a
+    built-in one. Raises ``ValidationError``."""
+    offered = version_offered(workspace_id=workspace.pk if workspace else None, name=name)
+    try:
+        if offered is not None:
+            return declaration_kind(offered.declaration_id), offered.declaration_id
+        return hit_type_get(name), None
+    except KeyError as error:
+        said = str(error.args[0])
+        if own := list(names_in(workspace.pk if workspace else None)):
+            said += f"; or of the workspace's own types: {', '.join(own)}"
+        raise ValidationError({"hit_type": said}) from None
 
 
 @transaction.atomic

@@ -33,7 +33,7 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
                 "Copy the settings only, and import your own material."
             )
     copied = [name for name, setting in settings_of(Study).items() if setting.copied]
-    values = {name: getattr(study, name) for name in (*copied, "translated_from")}
+    values = {name: getattr(study, name) for name in (*copied, "declaration_id", "translated_from")}
     copy = Study(slug=slug, title=title, workspace=workspace, **values)
     study_clean(copy, images_from=study)
     copy.save()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +11,9 @@ from django.core.exceptions import ValidationError
 from annotator.core.words import plural
 from annotator.hit_types.base import HitType
 from annotator.hit_types.registry import hit_types
-from annotator.models import Study, User
+from annotator.models import DeclaredVersion, Study, User, Workspace
+from annotator.selectors.declaration import declaration_kinds
+from annotator.selectors.declared_type import versions_offered
 from annotator.services.study import study_create
 
 CONSENT = """\
@@ -39,6 +41,8 @@ class StudyTemplate:
     people: str
     hit_type: str
     external: bool = False
+    #: The workspace whose own type it is; None for built-in ones.
+    workspace_id: int | None = None
     fields: dict[str, Any] = field(default_factory=dict)
 
 
@@ -48,6 +52,29 @@ def study_templates() -> list[StudyTemplate]:
     return sorted(
         found,
         key=lambda template: (template.external, _place(template.asks), template.source, template.title),
+    )
+
+
+def declared_templates(*, user: User) -> list[StudyTemplate]:
+    """One template for each type of the workspaces in which a researcher may make studies, by workspace and name.
+
+    Two queries, and one more for types that this process hasn't used yet.
+    """
+    offered = versions_offered(user=user)
+    kinds = declaration_kinds(one.declaration_id for one in offered)
+    return [
+        _declared_template(one, kinds[one.declaration_id]) for one in offered if one.declaration_id in kinds
+    ]
+
+
+def _declared_template(version: DeclaredVersion, kind: HitType) -> StudyTemplate:
+    own, workspace = _template(kind, ""), version.type.workspace
+    return replace(
+        own,
+        key=f"{workspace.pk}:{kind.name}",
+        description=f"version {version.number}, {own.description}",
+        asks=f"HIT types of {workspace}",
+        workspace_id=workspace.pk,
     )
 
 
@@ -102,9 +129,39 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
 def study_create_from_template(
     *, by: User | None, template: str, slug: str, title: str, **fields: Any
 ) -> Study:
-    """Create a draft from a template; ``fields`` override the template's. Raises ``ValidationError``."""
+    """Create a draft from a template; ``fields`` override the template's. Raises ``ValidationError``.
+
+    The template of a workspace's own type is ``7:clarity``, with the number of the workspace, or the type's name if only one of the
+    researcher's workspaces has one of that name. The study belongs to the same workspace.
+    """
     found = {one.key: one for one in study_templates()}
+    if template not in found and by is not None:
+        found |= _declared_named(template, declared_templates(user=by), fields)
     if template not in found:
         raise ValidationError({"template": f"expected one of: {', '.join(found)}"})
-    hit_type = template.partition("/")[0]
-    return study_create(by=by, hit_type=hit_type, slug=slug, title=title, **(found[template].fields | fields))
+    chosen = found[template]
+    return study_create(by=by, hit_type=chosen.hit_type, slug=slug, title=title, **(chosen.fields | fields))
+
+
+def _declared_named(
+    template: str, own: list[StudyTemplate], fields: dict[str, Any]
+) -> dict[str, StudyTemplate]:
+    """The template of a workspace's type under the name that it was asked for; puts its workspace into ``fields``. All of them if it
+    isn't there."""
+    given = fields.get("workspace")
+    named = [one for one in own if template in (one.key, one.hit_type)]
+    meant = [one for one in named if given is None or one.workspace_id == given.pk]
+    if named and not meant:
+        raise ValidationError(
+            {"template": f"This HIT type belongs to another workspace ({named[0].asks.removeprefix('HIT types of ')}). "
+             "Choose that workspace, or copy the type into yours."}
+        )  # fmt: skip
+    if len(meant) > 1:
+        keys = ", ".join(one.key for one in meant)
+        raise ValidationError(
+            {"template": f"several of your workspaces have a HIT type of this name; expected one of: {keys}"}
+        )
+    if not meant:
+        return {one.key: one for one in own}
+    fields["workspace"] = given or Workspace.objects.get(pk=meant[0].workspace_id or 0)
+    return {template: meant[0]}

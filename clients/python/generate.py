@@ -165,11 +165,11 @@ def method_name(path: str, method: str, group: str, item: Mapping[str, Any]) -> 
     >>> method_name("/api/v1/studies/{slug}/runs/", "post", "runs", {"get": {}, "post": {}})
     'create'
     """
-    parts = path.removeprefix(START).strip("/").split("/")
+    parts = [part.replace("-", "_") for part in path.removeprefix(START).strip("/").split("/")]
     if len(parts) > 2 and parts[1].startswith("{") and parts[0] != group:
         parts = parts[2:]  # of what it is a part
     words = [part for part in parts if not part.startswith("{") and part != group]
-    name = "_".join(words).replace("-", "_")
+    name = "_".join(words)
     last = parts[-1].startswith("{")
     if parts[-1] == "{action}":
         return "act"
@@ -182,6 +182,11 @@ def method_name(path: str, method: str, group: str, item: Mapping[str, Any]) -> 
     if method == "post" and "get" not in item:
         return f"{name}_" if keyword.iskeyword(name) else name
     return f"{name}_{verbs[method]}"
+
+
+def class_name(group: str) -> str:
+    """``hit_types`` -> ``HitTypes``."""
+    return group.title().replace("_", "")
 
 
 def is_list(operation: Mapping[str, Any]) -> bool:
@@ -301,8 +306,10 @@ def files(found: Mapping[str, Any]) -> dict[str, str]:
     for group, operations in sorted(groups.items()):
         own = sorted(name for name, by in users.items() if by == {group})
         others = sorted(schema.names[name] for name in shared if group in users[name])
-        title = f"Operations on {group.replace('-', ' ')}"
-        written[f"{group}.py"] = module(schema, title, own, others, operations, f"{group.title()}Operations")
+        title = f"Operations on {group.replace('_', ' ')}"
+        written[f"{group}.py"] = module(
+            schema, title, own, others, operations, f"{class_name(group)}Operations"
+        )
     written["__init__.py"] = package(sorted(groups))
     return {name: formatted(name, text) for name, text in written.items()}
 
@@ -337,7 +344,7 @@ def module(
 
 def package(groups: list[str]) -> str:
     """``operations/__init__.py``: all groups together."""
-    classes = {group: f"{group.title()}Operations" for group in groups}
+    classes = {group: f"{class_name(group)}Operations" for group in groups}
     imports = "\n".join(f"from foretell_client.operations.{one} import {classes[one]}" for one in groups)
     made = "\n".join(f"        self.{one} = {classes[one]}(http)" for one in groups)
     return (

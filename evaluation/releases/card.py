@@ -21,6 +21,7 @@ NOT_SAID = "The authors have not said."
 
 _TABLES = {
     "study": "How each study was set up.",
+    "declaration": "The files of HIT types that a study's researchers declared: what was shown and asked, with the exam (`digest` is SHA-256).",
     "snapshot": "The versions of a study under which people worked.",
     "dataset": "Where instances are from.",
     "instance": "The inputs that are explained, with the correct answer where there is one.",

@@ -17,7 +17,7 @@ from evaluation.releases.pseudonyms import pseudonyms, source_released
 from evaluation.releases.rater_values import people_of, rater_values
 from evaluation.releases.screening import TextScreen
 from evaluation.releases.small_cells import AS_IT_IS, Coarsening, coarsen, timing
-from evaluation.releases.tables import ReleasedTable, Scope
+from evaluation.releases.tables import ReleasedTable, Scope, refers_to
 
 Row = dict[str, Any]
 #: Stands for every moment: that something happened is released, but not when.
@@ -73,9 +73,7 @@ class Collection:
         numbers = self._numbers[table.model] = self._order(table)
         shapes = self._shapes(table)
         foreign = {
-            column: field.remote_field.model
-            for column in table.columns
-            if (field := _field(table.model, column)).remote_field is not None
+            column: target for column in table.columns if (target := refers_to(_field(table.model, column)))
         }
         for pk, values in self._values(table, numbers):
             row: Row = {"id": numbers[pk]}

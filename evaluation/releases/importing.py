@@ -16,14 +16,17 @@ from django.db.models import Model, OuterRef, Subquery
 from django.utils import timezone
 
 from annotator.core.canonical import digest_of
-from annotator.core.printable import printable_lines
+from annotator.core.printable import printable, printable_lines
 from annotator.core.words import listed
 from annotator.hit_types.base import HitType
 from annotator.hit_types.confidence import answer_of
+from annotator.hit_types.declaration.problems import DeclarationRefused
+from annotator.hit_types.registry import HIT_TYPES
 from annotator.models import (
     Adjudication,
     Assignment,
     AuditAction,
+    Declaration,
     Explanation,
     Item,
     Judgment,
@@ -39,12 +42,18 @@ from annotator.models import (
 from annotator.selectors.adjudication import labels_digest
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
+from annotator.services.declared_type import (
+    declaration_store,
+    declared_type_check,
+    declared_type_save,
+    source_text,
+)
 from annotator.services.workspace import workspace_create
 from evaluation.models import Call, Endpoint, Pipeline, Run
 from evaluation.releases.archive import ArchiveError
 from evaluation.releases.pseudonyms import source_imported
 from evaluation.releases.reading import Archive
-from evaluation.releases.tables import TABLES, ReleasedTable
+from evaluation.releases.tables import TABLES, ReleasedTable, refers_to
 
 _BATCH = 2_000
 _GOES_ON = (*Run.LIVE, Pipeline.State.RUNNING)
@@ -71,6 +80,10 @@ def release_import(release: Archive, *, by: User, workspace: str = "") -> list[S
     except DatabaseError as error:
         raise ArchiveError(
             f"the database refuses a row of the release: {printable_lines(str(error).partition('DETAIL')[0]).strip()[:500]}"
+        ) from error
+    except DeclarationRefused as error:
+        raise ArchiveError(
+            f"a HIT type of the release is refused: {printable_lines(str(error))[:500]}"
         ) from error
     except ValidationError as error:
         raise ArchiveError("; ".join(error.messages)) from error
@@ -100,6 +113,8 @@ class _ReleaseImport:
         launched = found.filter(snapshots__isnull=False).distinct()
         found.filter(pk__in=launched).update(state=Study.State.CLOSED, snapshot=Subquery(latest))
         self._digest_adjudications()
+        for study in found.filter(declaration__isnull=False).order_by("pk"):
+            self._declare(study)
         for study in found:
             Membership.objects.create(study=study, user=self._by, role=Membership.Role.OWNER)
         return list(found.order_by("pk"))
@@ -117,11 +132,15 @@ class _ReleaseImport:
         found: dict[int, int] = {}
         fields = {field.attname: field for field in model._meta.concrete_fields}
         references = {
-            name: field.remote_field.model
+            name: target
             for name, field in fields.items()
-            if name in table.columns and field.remote_field is not None
+            if name in table.columns and (target := refers_to(field))
         }
         while batch := list(islice(rows, _BATCH)):
+            if model is Declaration:
+                # The same file may be here already; studies refer to it by its digest.
+                found.update({row["id"]: _declaration(row) for row in batch})
+                continue
             made = [self._made(model, row, references) for row in batch]
             if model is Study:
                 _free([one.slug for one in made])
@@ -159,6 +178,18 @@ class _ReleaseImport:
             # Nothing is sent or paid for because a file says so.
             values["state"] = Run.State.PAUSED
         return model(**values)
+
+    def _declare(self, study: Study) -> None:
+        """Give the workspace the HIT type that a study of it uses, so that it can be opened and used again."""
+        if study.declaration is None or study.workspace is None:
+            return
+        kind = study_hit_type(study)
+        if kind.name != study.hit_type:
+            raise ArchiveError(
+                f"a study's HIT type is {kind.name} in its file, and {printable(study.hit_type, most=60)} in the study"
+            )
+        if kind.name not in HIT_TYPES:
+            declared_type_save(workspace=study.workspace, by=self._by, source=study.declaration.source)
 
     @cached_property
     def _kinds(self) -> dict[int, HitType]:
@@ -211,6 +242,21 @@ class _ReleaseImport:
             )  # fmt: skip
         for one, place in zip(held, Place.objects.bulk_create(places), strict=True):
             one.place, one.assignment = place, place.assignment
+
+
+def _declaration(row: Row) -> int:
+    """Store the file of a HIT type; its number here. Raises ``ArchiveError`` if it isn't what its digest says, or no HIT type."""
+    try:
+        text = source_text(row["source"])
+        declared_type_check(text)
+        digest = declaration_store(text)
+    except DeclarationRefused as error:
+        raise ArchiveError(
+            f"the file of a HIT type is refused: {printable_lines(str(error))[:500]}"
+        ) from None
+    if digest != row["digest"]:
+        raise ArchiveError("the file of a HIT type was changed: it has another SHA-256")
+    return Declaration.objects.values_list("pk", flat=True).get(digest=digest)
 
 
 def _free(slugs: Iterable[str]) -> None:

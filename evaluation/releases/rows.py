@@ -22,7 +22,7 @@ from django.utils.dateparse import parse_datetime
 from annotator.core.printable import printable
 from annotator.models import Explanation, Item
 from evaluation.releases.archive import ArchiveError, table_file
-from evaluation.releases.tables import ReleasedTable
+from evaluation.releases.tables import ReleasedTable, refers_to
 
 #: More digits than any number of a study has.
 _MOST_DIGITS = 40
@@ -69,8 +69,8 @@ class RowChecks:
             if not field.null:
                 raise ArchiveError(f"{where} is empty")
             return None
-        if field.remote_field is not None:
-            return self._number(field.remote_field.model, value, where)
+        if target := refers_to(field):
+            return self._number(target, value, where)
         if (field.model, field.attname) == (Item, "parts") and isinstance(value, dict):
             for part in value.values():
                 self._number(Explanation, part, where)

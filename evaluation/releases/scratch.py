@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from django.db.models import NOT_PROVIDED, Field, JSONField, Model
 
 from annotator.models import Study
-from evaluation.releases.tables import TABLES, ReleasedTable
+from evaluation.releases.tables import TABLES, ReleasedTable, refers_to
 
 #: The least id in temporary tables. Processes remember some rows by their ids (versions of studies): none of those is so large.
 _LEAST = 2**60
@@ -69,7 +69,7 @@ def _fill(table: ReleasedTable, rows: Iterable[Mapping[str, Any]], least: int) -
         *(name for name in table.columns if first is None or name in first or not _has_default(fields[name])),
     )
     rest = [field for name, field in fields.items() if name not in columns and not field.null]
-    references = {name for name in columns if name == "id" or fields[name].remote_field is not None}
+    references = {name for name in columns if name == "id" or refers_to(fields[name])}
     documents = {name for name in columns if isinstance(fields[name], JSONField)}
     name = quote(table.model._meta.db_table)
     with connection.cursor() as cursor:

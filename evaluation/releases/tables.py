@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Field, Model, Q, QuerySet
 
 from annotator.models import (
     Adjudication,
     Consent,
     Dataset,
+    Declaration,
     ExamAttempt,
     Exclusion,
     Explanation,
@@ -152,6 +153,13 @@ class ReleasedTable:
         return re.sub(r"(?<!^)(?=[A-Z])", "_", self.model.__name__).lower()
 
 
+def refers_to(field: Field[Any, Any]) -> type[Model] | None:
+    """The model whose row numbers a column holds; None for a column of another kind, such as one that holds a digest."""
+    if field.remote_field is None or not field.target_field.primary_key:  # type: ignore[attr-defined]
+        return None
+    return field.remote_field.model
+
+
 def _held(model: type[Model], of: str) -> Rows:
     """The rows whose ids the scope lists."""
     return lambda scope: model._default_manager.filter(pk__in=getattr(scope, of))
@@ -162,9 +170,15 @@ def _held(model: type[Model], of: str) -> Rows:
 TABLES = (
     ReleasedTable(Workspace, (), _held(Workspace, "workspaces")),
     ReleasedTable(
+        Declaration,
+        ("digest", "source"),
+        lambda scope: Declaration.objects.filter(studies__in=scope.study_pks).distinct(),
+    ),
+    ReleasedTable(
         Study,
         (
             "workspace_id",
+            "declaration_id",
             "state",
             *(name for name, setting in settings_of(Study).items() if setting.released),
         ),

@@ -5,8 +5,9 @@
     const state = () => new URLSearchParams(new FormData(form)).toString();
     const saved = document.getElementById("errors") ? "" : state();
     let sending = false;
-    form.addEventListener("submit", () => {
-      sending = true;
+    form.addEventListener("submit", (event) => {
+      // What is shown in a frame or a new tab leaves this page as it is.
+      sending = !event.submitter?.formTarget;
     });
     addEventListener("beforeunload", (event) => {
       if (!sending && state() !== saved) event.preventDefault();

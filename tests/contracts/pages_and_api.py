@@ -39,6 +39,8 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("study_exclude_judgments", "study_exclude_rater", "study_exclude_item", "study_exclude_judgment", "exclusion:add", "judgment:leave_out"), ("POST studies/{slug}/exclusions/",)),
     "judgment:accept": ("POST studies/{slug}/payments/accept/",),
     "study_exports": ("POST studies/{slug}/exports/",),
+    "declaredtype:add": ("POST hit-types/own/", "POST hit-types/check/"),
+    "hit_type_copy": ("POST hit-types/{id}/copy/",),
     "run:add": ("POST studies/{slug}/runs/",),
     "evaluation_run_preview": ("GET runs/{id}/estimate/",),
     "evaluation_run_budget": ("PATCH runs/{id}/",),

@@ -104,7 +104,7 @@ def test_digests_of_the_demos_studies_are_what_they_were(name: str) -> None:
 def test_what_a_release_has_of_a_study_is_the_declarations() -> None:
     table = next(table for table in TABLES if table.model is Study)
     released = {name for name, one in SETTINGS.items() if one.released}
-    assert set(table.columns) == {"workspace_id", "state"} | released
+    assert set(table.columns) == {"workspace_id", "declaration_id", "state"} | released
     assert not {"contact", "completion_code", "translations"} & released
 
 

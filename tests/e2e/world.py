@@ -43,6 +43,7 @@ from evaluation.runs.lifecycle import run_start
 from evaluation.services.release import release_compute, release_create
 from evaluation.simulators.start import simulation_create
 from foretell import env
+from tests.annotator.declared import clarity
 from tests.evaluation.reports.studies import stored
 from tests.factories import make_file_import, make_item, make_judgment, make_rater, make_study, make_user
 
@@ -157,6 +158,7 @@ def with_rows(world: World) -> None:
             created_by=researcher,
         )
     world.objects |= {
+        "declaredtype": clarity(study.workspace, researcher).type,
         "item": item, "judgment": study.judgments.order_by("id")[0], "exclusion": exclusion, "ledgerentry": entry,
         "import": make_file_import(study, researcher),
         "export": export_request(study=study, by=researcher, form="judgments", format="jsonl", filters={}),
@@ -249,6 +251,9 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:return": [],  # only for people without a password; tests/annotator/web/test_guests.py opens it
     "annotator:receipt": [],  # only after a request for deletion; tests/annotator/web/test_receipt.py opens it
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
+    "admin:hit_type_copy": [],  # only posts
+    "admin:hit_type_download": [],  # a file; tests/annotator/admin/test_hit_type_pages.py reads it
+    "annotator:preview_hit_type": [],  # only posts; it is within the editor
     "admin:annotator_workspace_change": [["workspace"]],
     "admin:workspace_members": [["workspace"]],
     "admin:workspace_audit": [["workspace"]],

@@ -1,4 +1,4 @@
-"""Check a file that declares a HIT type, or show what it makes; it needs no database."""
+"""Check a file that declares a HIT type, or show what it makes, without a database; save it in a workspace, or print what is saved there."""
 
 from __future__ import annotations
 
@@ -23,13 +23,21 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        what = parser.add_subparsers(dest="what", required=True, metavar="check|show|schema")
+        what = parser.add_subparsers(dest="what", required=True, metavar="check|show|schema|import|export")
         check = what.add_parser("check", help="list every problem of a file, with its line")
         check.add_argument(
             "files", metavar="FILE", nargs="+", type=Path, help="YAML or JSON; - for standard input"
         )
         show = what.add_parser("show", help="the stages and the prompt of a file, with an item of its own")
         show.add_argument("file", metavar="FILE", type=Path, help="YAML or JSON; - for standard input")
+        load = what.add_parser("import", help="save a file as a new version of a workspace's HIT type")
+        load.add_argument("file", metavar="FILE", type=Path, help="YAML or JSON; - for standard input")
+        load.add_argument("--workspace", metavar="NAME", required=True, help="its name or number")
+        load.add_argument("--owner", metavar="USER", default="", help="user name of whoever saves it")
+        save = what.add_parser("export", help="print the file of a workspace's HIT type")
+        save.add_argument("name", metavar="NAME", help="the type's name")
+        save.add_argument("--workspace", metavar="NAME", required=True, help="its name or number")
+        save.add_argument("--number", metavar="N", type=int, help="the version, by default the latest")
         what.add_parser("schema", help="print the JSON Schema of the format, for editors")
 
     def handle(self, *, what: str, **options: Any) -> None:
@@ -38,8 +46,19 @@ class Command(BaseCommand):
         elif what == "show":
             for line in _shown(_read(options["file"])):
                 self.stdout.write(line)
+        elif what == "import":
+            self._import(**options)
+        elif what == "export":
+            from annotator.management.workspace_types import exported
+
+            self.stdout.write(exported(options["name"], options["workspace"], options["number"]), ending="")
         else:
             self._check(options["files"])
+
+    def _import(self, *, file: Path, workspace: str, owner: str, **_: Any) -> None:
+        from annotator.management.workspace_types import imported
+
+        self.stdout.write(f"{file}: {imported(_source(file), workspace, owner, str(file))}")
 
     def _check(self, files: list[Path]) -> None:
         faulty = 0

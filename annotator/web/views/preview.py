@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.admin.views.decorators import staff_member_required
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -13,7 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.core.allocation import presentation_rng
-from annotator.hit_types.base import JSON, FieldErrors, answers_in_words
+from annotator.hit_types.base import JSON, FieldErrors, HitType, answers_in_words
+from annotator.models import Item, Study
 from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.selectors.study_texts import draft_rules, instructions_here
 from annotator.web.language import study_language_use
@@ -35,28 +38,56 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
     study = study_get_for(user=request.user, pk=pk)
     study_language_use(request, study)
     kind = study_hit_type(study)
+    items = study.items.order_by("id")
+    turn = task_turn(request, study=study, kind=kind, count=items.count(), item_at=lambda n: _at(items, n))
+    if turn is None:
+        return render(request, "annotator/preview_empty.html", {"study": study})
+    context = turn | {
+        "instructions_url": reverse("annotator:preview_instructions", args=[study.pk]),
+        **preview_bar(study, "task"),
+    }
+    name = template(request) if request.headers.get("HX-Request") else "annotator/preview.html"
+    return render(request, name, context, status=422 if context["errors"] else 200)
+
+
+def _at(items: QuerySet[Item], number: int) -> tuple[str, JSON] | None:
+    item = items[number : number + 1].first()
+    return (item.key, item.payload) if item else None
+
+
+def task_turn(
+    request: HttpRequest,
+    *,
+    study: Study,
+    kind: HitType,
+    count: int,
+    item_at: Callable[[int], tuple[str, JSON] | None],
+) -> dict[str, Any] | None:
+    """The context of the task screen after what was sent: the same stage with errors, the next stage, or the next item. None if
+    there are no items. ``item_at`` gives an item's key and payload by its number; raises ``Http404`` for a number beyond the last.
+    """
     number = _whole(request.POST.get("item") or request.GET.get("item"), 0)
-    count = study.items.count()
-    item = study.items.order_by("id")[number : number + 1].first()
-    if item is None:
+    found = item_at(number)
+    if found is None:
         if number:
             raise Http404("no such item")
-        return render(request, "annotator/preview_empty.html", {"study": study})
-    presentation = kind.present(item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0))
-    stages = stages_shown(kind.stages(item.payload, presentation), study.language)
+        return None
+    key, payload = found
+    presentation = kind.present(payload, presentation_rng(seed=study.seed, item_key=key, rater=0))
+    stages = stages_shown(kind.stages(payload, presentation), study.language)
     current = min(_whole(request.POST.get("stage"), 0), len(stages) - 1)
     raw: dict[str, Any] = {}
     errors: dict[str, str] = {}
     before: JSON = {}
     said: list[tuple[str, str]] = []
-    if request.method == "POST":
+    if request.method == "POST" and ("stage" in request.POST or "source" not in request.POST):
         raw = raw_response(request.POST)
         try:
             for earlier in range(current):
                 prefix = f"before-{earlier}-"
                 sent = {name[len(prefix) :]: value for name, value in raw.items() if name.startswith(prefix)}
-                before |= kind.parse_response(item.payload, sent, earlier, presentation)
-            response = kind.parse_response(item.payload, raw, current, presentation)
+                before |= kind.parse_response(payload, sent, earlier, presentation)
+            response = kind.parse_response(payload, raw, current, presentation)
         except FieldErrors as error:
             errors = error.errors
         else:
@@ -65,34 +96,28 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
             if current + 1 < len(stages):
                 current += 1
             else:
-                said = kind.describe(item.payload, before, presentation, gettext)
+                said = kind.describe(payload, before, presentation, gettext)
                 number, current, before = (number + 1) % count, 0, {}
-                item = study.items.order_by("id")[number]
-                presentation = kind.present(
-                    item.payload, presentation_rng(seed=study.seed, item_key=item.key, rater=0)
-                )
-                stages = stages_shown(kind.stages(item.payload, presentation), study.language)
+                key, payload = item_at(number) or (key, payload)
+                presentation = kind.present(payload, presentation_rng(seed=study.seed, item_key=key, rater=0))
+                stages = stages_shown(kind.stages(payload, presentation), study.language)
     page = TaskPage(
         mode="preview",
         study=study,
         stage=stages[current],
         stages=stage_marks(stages, current) if len(stages) > 1 else [],
-        committed=answers_in_words(kind.stages(item.payload, presentation)[:current], before, gettext),
+        committed=answers_in_words(kind.stages(payload, presentation)[:current], before, gettext),
         response=raw,
         errors=errors,
         submit_url=request.path,
         task_title=wording_shown(kind.task_title),
-        instructions_url=reverse("annotator:preview_instructions", args=[study.pk]),
     )
-    context = page.context() | {
+    return page.context() | {
         "hidden": _carried(stages, before, current) | {"item": number, "stage": current},
         "said": said,
         "number": number + 1,
         "count": count,
-        **preview_bar(study, "task"),
     }
-    name = template(request) if request.headers.get("HX-Request") else "annotator/preview.html"
-    return render(request, name, context, status=422 if errors else 200)
 
 
 def _carried(stages: Any, before: JSON, current: int) -> dict[str, Any]:

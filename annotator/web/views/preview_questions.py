@@ -42,10 +42,10 @@ def preview_questions(request: HttpRequest, pk: int, which: str) -> HttpResponse
         return render(request, "annotator/preview_faults.html", context, status=400)
     if not questions:
         return render(request, "annotator/preview_empty.html", {"study": study})
-    show = _exam if which == "exam" else _practice
+    show = exam_preview if which == "exam" else practice_preview
     rules = draft_rules(study, kind)
     shown = [question_here(one, rules, which, own=study.language) for one in questions]
-    return show(request, study, kind, shown, text)
+    return show(request, study, kind, shown, _shared(request, study, kind, text, which))
 
 
 def _shared(request: HttpRequest, study: Study, kind: HitType, text: str, which: str) -> dict[str, Any]:
@@ -61,16 +61,17 @@ def _shared(request: HttpRequest, study: Study, kind: HitType, text: str, which:
     }
 
 
-def _exam(
-    request: HttpRequest, study: Study, kind: HitType, questions: list[QuestionHere], text: str
+def exam_preview(
+    request: HttpRequest, study: Study, kind: HitType, questions: list[QuestionHere], shared: dict[str, Any]
 ) -> HttpResponse:
+    """The exam, or its result; ``shared`` is the context of the page around it."""
     by_key = {one.question.key: one for one in questions}
     count = min(study.exam_questions or len(questions), len(questions))
     drawn = exam_draw(
         [(one.question.key, one.question.pool) for one in questions], count=count, rng=Random("preview")
     )
     attempt = SimpleNamespace(pk="preview", number=1, pass_mark=study.pass_mark)
-    context = _shared(request, study, kind, text, "exam") | {
+    context = shared | {
         "attempt": attempt,
         "count": count,
         "pass_mark": study.pass_mark,
@@ -130,9 +131,10 @@ def _exam(
     return render(request, "annotator/exam.html", context, status=422 if errors else 200)
 
 
-def _practice(
-    request: HttpRequest, study: Study, kind: HitType, questions: list[QuestionHere], text: str
+def practice_preview(
+    request: HttpRequest, study: Study, kind: HitType, questions: list[QuestionHere], shared: dict[str, Any]
 ) -> HttpResponse:
+    """One practice question after another; ``shared`` is the context of the page around it."""
     shown = request.POST.get("number", "")
     number = int(shown) if shown.isdecimal() and len(shown) < 4 else 0
     number = (number + (request.POST.get("go") == "on")) % len(questions)
@@ -140,7 +142,6 @@ def _practice(
     answering = "answering" in request.POST and request.POST.get("go") != "on"
     sent = raw_response(request.POST) if answering else None
     turn, errors = practice_turn(kind, study, question, sent, url=request.path)
-    shared = _shared(request, study, kind, text, "practice")
     context = turn | shared | {"number": number + 1, "count": len(questions), "index": number}
     if "answered" not in turn:
         context["hidden"] = shared["hidden"] | turn["hidden"] | {"number": number, "answering": "1"}

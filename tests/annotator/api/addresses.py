@@ -63,5 +63,13 @@ OF_STUDY = [
     ("rehearsal_stop", "post", "editor"),
 ]
 OF_OWNER = [("export", "get"), ("export_file", "get")]
+#: (name, method, needed role in the workspace) of a workspace's HIT types.
+OF_TYPE = [
+    ("declared_type", "get", "viewer"),
+    ("declared_type", "delete", "editor"),
+    ("declared_versions", "get", "viewer"),
+    ("declared_versions", "post", "editor"),
+    ("declared_copy", "post", "viewer"),
+]
 #: "restore" finds deleted studies only.
-OPEN = {"schema", "docs", "hit_types", "study-list", "restore"}
+OPEN = {"schema", "docs", "hit_types", "study-list", "restore", "declared_types", "declared_check"}

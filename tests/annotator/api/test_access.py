@@ -13,7 +13,7 @@ from annotator.models import Membership, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from annotator.services.membership import invitation_create
-from tests.annotator.api.addresses import OF_OWNER, OF_STUDY, OPEN
+from tests.annotator.api.addresses import OF_OWNER, OF_STUDY, OF_TYPE, OPEN
 from tests.annotator.api.conftest import client_of
 from tests.factories import (
     lab_copy,
@@ -89,7 +89,7 @@ def places(researcher: User) -> dict[str, str]:
 def test_every_address_is_in_the_access_lists() -> None:
     """Whoever adds an address must say who may use it."""
     names = {name for name in get_resolver("annotator.api.urls").reverse_dict if isinstance(name, str)}
-    assert names == OPEN | {name for name, *_ in OF_STUDY} | {name for name, _ in OF_OWNER}
+    assert names == OPEN | {name for name, *_ in [*OF_STUDY, *OF_TYPE]} | {name for name, _ in OF_OWNER}
 
 
 def ask(client: APIClient, address: str, method: str) -> int:

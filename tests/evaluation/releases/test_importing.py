@@ -11,21 +11,35 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotator.models import AuditAction, AuditEntry, Item, Judgment, Rater, Study, Workspace
+from annotator.models import (
+    AuditAction,
+    AuditEntry,
+    Declaration,
+    DeclaredType,
+    Item,
+    Judgment,
+    Rater,
+    Study,
+    Workspace,
+)
 from annotator.selectors.contested import contested_items
+from annotator.selectors.declaration import declaration_forget
 from annotator.selectors.study import studies_for
 from annotator.services.study import snapshot_freeze
+from annotator.services.workspace import workspace_create
 from evaluation.models import Report, Run
 from evaluation.releases.archive import ArchiveError
 from evaluation.releases.importing import release_import
 from evaluation.releases.reading import release_open
+from evaluation.releases.reproduce import release_reproduce
 from evaluation.releases.tables import TABLES
 from evaluation.selectors.live import agreement_so_far
 from evaluation.services.imported_report import imported_report
+from tests.annotator.declared import clarity, clarity_study
 from tests.evaluation.releases.releases import PRIVATE, built, files_of, rebuilt, renamed_away
 from tests.evaluation.reports import paper_studies
 from tests.evaluation.reports.studies import paid_study, small_study, stored
-from tests.factories import make_user
+from tests.factories import make_rater, make_user, record_judgment
 
 pytestmark = pytest.mark.django_db
 MAKES = [
@@ -192,3 +206,38 @@ def test_the_command_refuses_another_labs_key(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="signed with another key"):
         call_command("import_release", str(path), owner="mia", key=other)
     assert not Workspace.objects.filter(name__startswith="Data").exists()
+
+
+def test_a_workspaces_own_hit_type_comes_with_the_release(db: None) -> None:
+    """On an installation without the type, the release is checked, imported, and its type can be used again."""
+    owner = make_user("ada", staff=True)
+    lab = workspace_create(by=owner, name="Lab")
+    version = clarity(lab, owner)
+    study = clarity_study(lab, owner, items=3)
+    for name in ("a", "b"):
+        for item in study.items.all():
+            record_judgment(item, make_rater(name), {"clear": "yes", "still": "no"})
+    _, file = built(stored(study, replicates=100))
+    renamed_away()
+    Study.objects.update(declaration=None)
+    DeclaredType.objects.all().delete()
+    Declaration.objects.all().delete()
+    declaration_forget(version.declaration_id)
+    assert release_reproduce(release_open(file)).exact
+    assert not Declaration.objects.exists(), "a check stores nothing"
+    declaration_forget(version.declaration_id)
+    mia = make_user("mia", staff=True)
+    (made,) = release_import(release_open(file), by=mia)
+    assert made.declaration_id == version.declaration_id
+    assert imported_report(studies=[made], release=release_open(file), user=mia)[1].exact
+    assert DeclaredType.objects.get().workspace == made.workspace
+
+    def changed(files: dict[str, bytes]) -> None:
+        name = "tables/declaration.jsonl"
+        files[name] = files[name].replace(b"Our lab", b"A lab")
+
+    renamed_away()
+    with pytest.raises(ArchiveError, match="another SHA-256"):
+        release_import(
+            release_open(rebuilt(file, changed, manifest=True, sums=True, private=PRIVATE)), by=mia
+        )

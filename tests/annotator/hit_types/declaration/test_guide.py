@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from annotator.hit_types.declaration.reading import hit_type_read
+from annotator.services.study_templates import declared_templates
+from annotator.services.workspace import workspace_create
 from foretell import env
 from foretell.cli import main
 from tests.annotator.hit_types.declaration.files import GALLERY_FILES
+from tests.factories import make_user
 
 GUIDE = (env.ROOT / "docs" / "declare-a-hit-type.md").read_text(encoding="utf-8")
 FIRST, MORE = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
@@ -23,11 +28,26 @@ def test_the_steps_print_what_the_guide_says(
     monkeypatch.chdir(tmp_path)
     one_mistake = FIRST.replace("clear: no}", "clear: nein}")
     files = [FIRST, one_mistake.replace("kind: choice", "kind: chioce"), one_mistake]
-    for text, (command, output) in zip(files, SAID, strict=True):
+    for text, (command, output) in zip(files, SAID[:3], strict=True):
         Path("clarity.yaml").write_text(text, encoding="utf-8")
         assert main(command.split()) == (0 if text is FIRST else 1)
         version = hit_type_read(FIRST).version
         assert capsys.readouterr().out == output.replace("VERSION", str(version))
+
+
+@pytest.mark.django_db
+def test_the_file_is_saved_in_a_workspace_as_the_guide_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ada = make_user("ada", staff=True)
+    workspace_create(by=ada, name="Our lab")
+    Path("clarity.yaml").write_text(FIRST + "\n" + MORE, encoding="utf-8")
+    ((command, output),) = SAID[3:]
+    call_command(*shlex.split(command))
+    assert capsys.readouterr().out == output.replace("VERSION", hit_type_read(FIRST + "\n" + MORE).version)
+    (template,) = declared_templates(user=ada)
+    assert template.title == "Clarity of sentences"
 
 
 def test_the_whole_file_teaches_and_examines(

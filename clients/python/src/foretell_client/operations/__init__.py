@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from foretell_client.operations.exclusions import ExclusionsOperations
 from foretell_client.operations.exports import ExportsOperations
+from foretell_client.operations.hit_types import HitTypesOperations
 from foretell_client.operations.images import ImagesOperations
 from foretell_client.operations.imports import ImportsOperations
 from foretell_client.operations.items import ItemsOperations
@@ -28,6 +29,7 @@ class Operations:
     def __init__(self, http: Transport) -> None:
         self.exclusions = ExclusionsOperations(http)
         self.exports = ExportsOperations(http)
+        self.hit_types = HitTypesOperations(http)
         self.images = ImagesOperations(http)
         self.imports = ImportsOperations(http)
         self.items = ItemsOperations(http)

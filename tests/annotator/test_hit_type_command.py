@@ -1,0 +1,38 @@
+"""``manage.py hit_type import`` and ``export``."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotator.models import DeclaredType
+from annotator.services.workspace import workspace_create
+from tests.annotator.declared import CLARITY
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def hit_type(*arguments: str) -> str:
+    out = StringIO()
+    call_command("hit_type", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_a_file_goes_into_a_workspace_and_comes_back(tmp_path: Path) -> None:
+    workspace_create(by=make_user("ada", staff=True), name="Lab")
+    file = tmp_path / "clarity.yaml"
+    file.write_text(CLARITY, encoding="utf-8")
+    assert "is version 1 in Lab" in hit_type("import", str(file), "--workspace", "Lab", "--owner", "ada")
+    assert hit_type("export", "clarity", "--workspace", "Lab") == CLARITY
+    with pytest.raises(CommandError, match="has no HIT type 'owls' \\(there are: clarity\\)"):
+        hit_type("export", "owls", "--workspace", "Lab")
+    with pytest.raises(CommandError, match="there is no workspace 'Nowhere'"):
+        hit_type("import", str(file), "--workspace", "Nowhere")
+    file.write_text(CLARITY.replace("kind: choice", "kind: chioce"), encoding="utf-8")
+    with pytest.raises(CommandError, match=r"line 25: .*Did you mean choice"):
+        hit_type("import", str(file), "--workspace", "Lab")
+    assert DeclaredType.objects.get().versions.count() == 1
