@@ -30,6 +30,14 @@ class ComparingQuestion(DeclaredQuestion):
             return tuple(Option(column, seen.label(column)) for column in sorted(columns, key=seen.place))
         return tuple(option_of(value, one) for value, one in self.spec["options"].items())
 
+    def spellings(self, option: Option) -> Spellings:
+        """Columns are named as a rater sees them: their own names could tell who wrote them."""
+        return (
+            (option.label.lower(),)
+            if option.value in self.spec.get("between", ())
+            else super().spellings(option)
+        )
+
 
 class PreferenceQuestion(ComparingQuestion):
     """The better one of several columns, or that they are equally good; of two, also how much better it is."""
@@ -64,7 +72,7 @@ class PreferenceQuestion(ComparingQuestion):
             return (option.value, option.label.lower().strip(" ."))
         if option.value == EQUAL:
             return tuple(dict.fromkeys([EQUAL, "equally good", "tie", option.label.lower().strip(" .")]))
-        return (option.label.lower(),)
+        return super().spellings(option)
 
     def answer(self, raw: Any, payload: JSON) -> JSON:
         if not self.strengths or raw == EQUAL:

@@ -28,6 +28,8 @@ _LOOSE = re.compile(
     r"\s*(?:[-*•]\s+)?(?P<category>[^/@:\"\n]{1,80}?)\s*(?:/\s*(?P<severity>[^/@:\"\n]{1,80}?)\s*)?"
     r"(?P<colon>:)\s*(?P<words>[^\n]+?)\s*(?:#\s*(?P<nth>[0-9]{1,3}))?\s*(?:\n|$)"
 )
+#: Signs that are left out of models' replies: emojis, and invisible ones.
+_DROPPED = ("So", "Sk", "Cf", "Cs")
 _QUOTES = str.maketrans("“”„‟«»‘’‚‛′", '""""""\'\'\'\'\'')
 
 
@@ -148,7 +150,7 @@ class PassageReader:
                 raise PassageFault(
                     f"passage {number}: {start}-{end} isn't in the text, which has {len(self.text)} characters"
                 )
-            if words and words != self.text[start:end]:
+            if words and _letters(words) != _letters(self.text[start:end]):
                 raise PassageFault(
                     f"passage {number}: the text has {self.text[start:end][:60]!r} at {start}-{end}, not {words[:60]!r}"
                 )
@@ -204,6 +206,11 @@ def _words(written: str) -> str:
     return written.strip("“”„\"'")
 
 
+def _letters(text: str) -> str:
+    """What must be the same in words and in the passage that they name; spaces and signs may differ."""
+    return "".join(letter for letter in _plain(text)[0] if letter.isalnum())
+
+
 def _occurrences(text: str, words: str) -> list[int]:
     found, at = [], text.find(words)
     while at >= 0:
@@ -217,6 +224,8 @@ def _plain(text: str) -> tuple[str, list[int]]:
     letters: list[str] = []
     places: list[int] = []
     for place, letter in enumerate(text.translate(_QUOTES)):
+        if unicodedata.category(letter) in _DROPPED:
+            continue
         plain = " " if letter.isspace() else unicodedata.normalize("NFKC", letter).casefold()
         if plain == " " and letters and letters[-1] == " ":
             continue

@@ -244,6 +244,10 @@ class References:
         self._each(one, path)
         if "in" in one:
             self._passages(one["in"], (*path, "in"), visible)
+            others = self.stages[stage]["questions"].items()
+            first = next(other for other, held in others if held.get("in") == one["in"])
+            if first != name:
+                self.faults.add((*path, "in"), f"is {shown_value(one['in'])}, in which {first} marks passages already")
         self._when(stage, name, one, path)
         for problem, message in kind_problems(one):
             self.faults.add((*path, *problem), message)

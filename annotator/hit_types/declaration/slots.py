@@ -16,6 +16,7 @@ from annotator.hit_types.replies import (
     read_answer,
     read_each,
     read_line,
+    read_lines,
     read_object,
     write_answer,
     write_answers,
@@ -76,6 +77,8 @@ class ReplyForm:
         found: JSON = {}
         held = read_object(text) or {}
         for asked in self.written:
+            if asked.passages and len(set(read_lines(text, self.marker(asked)))) > 1:
+                raise Unparsable(f"the reply has different lines {self.marker(asked)}: ...", kind="ambiguous")
             line = read_line(text, self.marker(asked)) or _said(held.get(asked.name))
             lacks = line.lower() == UNASKED and (asked.when or not asked.required)
             if line and not (lacks and not (asked.passages and asked.passages.none)):
