@@ -10,7 +10,7 @@ from typing import Any
 
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.making import CaseError, case_of
-from annotator.hit_types.declaration.passages import NONE
+from annotator.hit_types.declaration.passages import NONE, Passage
 from annotator.hit_types.shapes import JSON, FieldErrors
 
 #: Replies without an answer, as models give them, and the reason.
@@ -32,6 +32,9 @@ def examples_made(kind: DeclaredHitType) -> dict[str, Any]:
     wrong = next((one for one in fields if one.options and not one.when), fields[0])
     missing = [column.name for column in kind.columns if column.required]
     other = next((one.value for one in wrong.options if one.value != response[wrong.name]), NONE)
+    if (asked := wrong.passages) and response[wrong.name] == NONE:
+        severity = asked.severities[0].value if asked.severities else ""
+        other = Passage(0, 1, asked.categories[0].value, severity).line(payload[asked.block])
     return {
         "valid": [{"row": one, "responses": [_sent(kind, item, said)]} for one, item, said in whole],
         "invalid": {
@@ -80,7 +83,10 @@ def _ambiguous(kind: DeclaredHitType, payload: JSON) -> JSON:
     form = kind.reply_form(payload)
     if not form.slots:
         asked = next(one for one in form.written if one.passages)
-        return {"reply": "\n".join(f"{form.marker(asked)}: {said}" for said in ("a", "b")), "error": "ambiguous"}
+        return {
+            "reply": "\n".join(f"{form.marker(asked)}: {said}" for said in ("a", "b")),
+            "error": "ambiguous",
+        }
     slots = form.slots
     both = [" or ".join(spelled[0].upper() for spelled in list(one.labels.values())[:2]) for one in slots]
     if len(both) == 1:

@@ -247,7 +247,9 @@ class References:
             others = self.stages[stage]["questions"].items()
             first = next(other for other, held in others if held.get("in") == one["in"])
             if first != name:
-                self.faults.add((*path, "in"), f"is {shown_value(one['in'])}, in which {first} marks passages already")
+                self.faults.add(
+                    (*path, "in"), f"is {shown_value(one['in'])}, in which {first} marks passages already"
+                )
         self._when(stage, name, one, path)
         for problem, message in kind_problems(one):
             self.faults.add((*path, *problem), message)

@@ -270,8 +270,10 @@ def form_of_reply(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spe
         joined |= {one.name for one in inside}
         labels = {label: spellings for label, (_, spellings) in leaves.items()}
         means = {label: said for label, (said, _) in leaves.items()}
-        if asked.when:
-            labels[UNASKED], means[UNASKED] = (UNASKED, "not asked"), {}
+        if asked.when or not asked.required:
+            own = {text for spellings in labels.values() for text in spellings}
+            name = UNASKED if UNASKED not in own else "no answer"
+            labels[name], means[name] = (name, "not asked"), {}
         slots.append(Slot(about, labels, means, notes=tuple(filter(None, notes)), heading=above))
     return ReplyForm(tuple(slots), written)
 
