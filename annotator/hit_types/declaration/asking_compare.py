@@ -53,10 +53,8 @@ class PreferenceQuestion(ComparingQuestion):
         options = tuple(Option(value, label) for value, label in self.strengths.items())
         when = ((self.name, self.compared),)
         about = self._about(seen)
-        return (
-            *better,
-            Field(self._strength, "How much better is it?", options=options, when=when, about=about),
-        )
+        label = self.spec.get("how_much", "How much better is it?")
+        return (*better, Field(self._strength, label, options=options, when=when, about=about))
 
     @property
     def strengths(self) -> Mapping[str, str]:

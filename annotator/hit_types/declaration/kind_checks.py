@@ -83,6 +83,8 @@ def _slider(one: Mapping[str, Any]) -> Problems:
 
 def _preference(one: Mapping[str, Any]) -> Problems:
     if "strength" not in one:
+        if "how_much" in one:
+            yield ("how_much",), "can't be given without strength"
         return
     if len(one["between"]) != 2:
         yield ("strength",), f"is asked of two columns; between has {len(one['between'])}"
