@@ -242,8 +242,13 @@ def read_line(text: str, marker: str) -> str:
     >>> read_line("MISSING: the year\\nANSWER: NO", "MISSING")
     'the year'
     """
+    return ["", *read_lines(text, marker)][-1]
+
+
+def read_lines(text: str, marker: str) -> list[str]:
+    """The texts after ``marker:`` on all lines that begin with it."""
     found = re.findall(rf"^{_BULLET}{marker}[\s*_`]*:[\s*_`]*(.*)$", tidy(text), re.IGNORECASE | re.MULTILINE)
-    return found[-1].strip(" *_`") if found else ""
+    return [one.strip(" *_`") for one in found]
 
 
 def read_object(text: str) -> JSON | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from annotator.hit_types.direction import direction_of
 from annotator.hit_types.images import ImageText, read_image
@@ -13,6 +13,10 @@ from annotator.hit_types.wording import Translate, Wording, translated
 #: The characters of a text that takes about as much room as an image.
 IMAGE_LENGTH = 600
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
+#: Levels of values that are more than a label, written as JSON: a list of keys in order of the alphabet; a list of keys, the best
+#: first; a list of ``{start, end, category, severity}``; ``{choice, strength}``. docs/declare-a-hit-type.md describes them.
+Structured = Literal["set", "ranking", "span", "pairwise"]
+STRUCTURED: frozenset[str] = frozenset(get_args(Structured))
 JSON = dict[str, Any]
 
 
@@ -50,12 +54,17 @@ class Variable:
 
     name: str
     title: str
-    level: Level = "nominal"
+    level: Level | Structured = "nominal"
     labels: tuple[str, ...] = ()
     abstain: tuple[str, ...] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
     field: str = ""
     unasked: str = ""
+
+    @property
+    def structured(self) -> bool:
+        """Whether its values are JSON and not labels."""
+        return self.level in STRUCTURED
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,17 @@ class Option:
 
 
 @dataclass(frozen=True)
+class Passages:
+    """How passages of a block's text are marked: each with a category and, if there are any, a severity. ``none`` is the label of
+    an answer that there is no passage to mark; empty if there is no such answer."""
+
+    block: str
+    categories: tuple[Option, ...]
+    severities: tuple[Option, ...] = ()
+    none: str = ""
+
+
+@dataclass(frozen=True)
 class Field:
     """One question of a form.
 
@@ -85,8 +105,11 @@ class Field:
     options if each item has its own: a ``DeclaredStage`` offers them, lettered, or yes and no if the list is empty.
     ``keys`` has a key for each option, where they aren't numbered from 1. The options of a ``scale`` are short steps, which
     the screen shows side by side. ``alone`` is an option of several that goes with no other, ``bounds`` the least and the
-    most number of a text that is one, and fields with the same ``distinct`` name have different answers: the type checks
+    most number of a text that is one, in steps of ``step``, and fields with the same ``distinct`` name have different answers: the type checks
     these, and raters that are made up keep to them.
+
+    Fields with the same ``heading`` are rows below it; the screen shows ``row`` in place of a row's label. ``ends`` says what the
+    least and the most number of a slider mean. ``passages`` is given for a text that lists marked passages.
     """
 
     name: str
@@ -104,7 +127,13 @@ class Field:
     scale: bool = False
     alone: str = ""
     bounds: tuple[int, int] | None = None
+    step: int = 1
     distinct: str = ""
+    heading: str = ""
+    heading_help: str = ""
+    row: str = ""
+    ends: tuple[str, str] | None = None
+    passages: Passages | None = None
 
     def applies(self, response: Mapping[str, Any]) -> bool:
         """Whether it is asked, given the other answers; of several answers, one of the values is enough.

@@ -62,6 +62,19 @@ class Asked:
     needs: str = ""
     when: str = ""
     target_label: str = ""
+    #: Whether it is the first row below its heading.
+    heads: bool = False
+
+    @property
+    def passages(self) -> str:
+        """What passages can be marked as, for the script that marks them; empty for other fields."""
+        if (asked := self.field.passages) is None:
+            return ""
+        named = {"categories": asked.categories, "severities": asked.severities}
+        found: dict[str, Any] = {
+            name: [[option.value, str(option.label)] for option in options] for name, options in named.items()
+        }
+        return json.dumps({"block": asked.block, "none": asked.none, **found}, ensure_ascii=False)
 
     @property
     def answered(self) -> bool:
@@ -294,6 +307,7 @@ def _bind(
         if field.when
         else "",
         target_label=labels.get(field.target, ""),
+        heads=bool(field.heading) and (number == 1 or fields[number - 2].heading != field.heading),
     )
 
 

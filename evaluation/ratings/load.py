@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from annotator.hit_types.base import HitType, Variable
+from annotator.hit_types.base import HitType, Level, Variable
 from annotator.hit_types.confidence import answer_variables
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
@@ -76,8 +76,12 @@ class StudyRatings:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables of the HIT type's own questions, the headline first; ``table`` also has ``confidence``, where it's asked."""
-        return tuple(sorted(answer_variables(self.hit_type), key=lambda v: v.name != self.hit_type.headline))
+        """The variables with labels of the HIT type's own questions, the headline first.
+
+        ``table`` also has ``confidence``, where it's asked, and the variables whose values are sets, rankings, passages or pairs.
+        """
+        labelled = [one for one in answer_variables(self.hit_type) if not one.structured]
+        return tuple(sorted(labelled, key=lambda v: v.name != self.hit_type.headline))
 
     def table(self, variable: str) -> VariableRatings:
         """The ratings of one variable; an unknown name is a ``KeyError``."""
@@ -102,7 +106,7 @@ class StudyRatings:
             rater=judgments.rater[row],
             unit=unit.astype(np.int32),
             value=places[value],
-            level=declared.level,
+            level=cast("Level", declared.level),
             simulators=judgments.raters.simulators,
             abstain=frozenset(declared.abstain),
             scores=declared.scores,

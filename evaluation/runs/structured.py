@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from annotator.hit_types.base import JSON, Field, Unparsable
+from annotator.hit_types.base import JSON, Field, Passages, Unparsable
 from annotator.hit_types.shapes import ChatMessage, Stage
 
 #: What a material step's reply consists of.
@@ -172,9 +172,23 @@ def _field_schema(asked: Field) -> JSON:
         return {"type": "array", "items": {"type": "string", "enum": values}}
     may_lack = bool(asked.when) or not asked.required
     kind: JSON = {"type": ["string", "null"] if may_lack else "string"}
+    if asked.passages:
+        return _passages_schema(asked.passages)
     if asked.kind == "text":
         return kind
     return kind | {"enum": [*values, None] if may_lack else values}
+
+
+def _passages_schema(asked: Passages) -> JSON:
+    """A list of passages, empty for none; ``nth`` says which occurrence of the words is meant, null if they occur once."""
+    entry: JSON = {
+        "words": TEXT | {"description": "The exact words of the passage."},
+        "nth": {"type": ["integer", "null"]},
+        "category": {"type": "string", "enum": [option.value for option in asked.categories]},
+    }
+    if asked.severities:
+        entry["severity"] = {"type": "string", "enum": [option.value for option in asked.severities]}
+    return _list_of(schema_object(entry))
 
 
 def _described(asked: Field) -> str:

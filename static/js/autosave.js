@@ -21,7 +21,7 @@
   /* The answers without tokens and versions, to keep on this device while offline. */
   function answers(form) {
     const kept = {};
-    for (const input of form.querySelectorAll("[data-asked] :is(input, textarea)")) {
+    for (const input of form.querySelectorAll("[data-asked] :is(input, textarea)[name]")) {
       if (input.type === "radio" || input.type === "checkbox") {
         kept[input.name] ||= [];
         if (input.checked) kept[input.name].push(input.value);
@@ -33,7 +33,7 @@
   }
 
   function fill(form, response) {
-    for (const input of form.querySelectorAll("[data-asked] :is(input, textarea)")) {
+    for (const input of form.querySelectorAll("[data-asked] :is(input, textarea)[name]")) {
       const value = response[input.name];
       if (input.type === "radio" || input.type === "checkbox") {
         input.checked = [].concat(value ?? []).includes(input.value);

@@ -19,6 +19,7 @@ from annotator.hit_types.base import (
 from annotator.hit_types.declaration.examples import examples_made
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.registry import hit_types
+from annotator.services.rehearsal.answers import marked_passage
 
 every_type = pytest.mark.parametrize(
     "kind", [pytest.param(kind, id=name) for name, kind in hit_types().items()]
@@ -57,12 +58,22 @@ def presentations(kind: HitType, payload: JSON) -> Iterator[JSON | None]:
 
 
 def first_answers(stage: Stage) -> JSON:
-    """The first option of each question of a stage, and a word where one writes."""
-    return {
-        asked.name: [asked.options[0].value] if asked.kind == "multi" else asked.options[0].value
-        for asked in stage.fields
-        if asked.options
-    } | {asked.name: "text" for asked in stage.fields if asked.kind == "text"}
+    """The first option of each question of a stage (the next one where answers must differ), and a word where one writes."""
+    found: JSON = {}
+    for asked in stage.fields:
+        if asked.passages:
+            found[asked.name] = marked_passage(asked.passages, stage, Random(1))
+        elif asked.kind == "text":
+            found[asked.name] = str(asked.bounds[0]) if asked.bounds else "text"
+        else:
+            taken = [
+                found.get(one.name)
+                for one in stage.fields
+                if asked.distinct and one.distinct == asked.distinct
+            ]
+            first = next(option.value for option in asked.options if option.value not in taken)
+            found[asked.name] = [first] if asked.kind == "multi" else first
+    return found
 
 
 def seen(stage: Stage) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from annotator.hit_types.answers import YES_NO_WORDS, Answers
-from annotator.hit_types.declaration.shown import Presented, option_of
+from annotator.hit_types.declaration.shown import Presented, keys_of, option_of
 from annotator.hit_types.reading import stable_key
 from annotator.hit_types.shapes import JSON, Field, Level, Option, Variable
 
@@ -22,6 +22,8 @@ class DeclaredQuestion:
 
     #: The level of the variable that is made from it.
     level: ClassVar[Level] = "nominal"
+    #: Whether its variables have names and levels of their own, made from its name and those of its parts.
+    compound: ClassVar[bool] = False
 
     def __init__(self, name: str, spec: Mapping[str, Any]):
         self.name = name
@@ -29,6 +31,7 @@ class DeclaredQuestion:
         self.ask: str = spec["ask"]
         #: The column of units of which each is asked about; empty if the item is.
         self.each: str = spec.get("for_each", "")
+        self.roles: tuple[str, ...] = tuple(spec.get("roles", ()))
 
     # -- the form --------------------------------------------------------------------------------
 
@@ -42,7 +45,7 @@ class DeclaredQuestion:
             return (self.one_field(seen, self.name, about=self._about(seen)),)
         return tuple(
             self.one_field(seen, self.field_name(key), target=block, about=(*self._about(seen), block))
-            for key, block in seen.units(self.each)
+            for key, block in seen.units(self.each, self.roles)
         )
 
     def field_name(self, unit: str) -> str:
@@ -80,18 +83,26 @@ class DeclaredQuestion:
 
     # -- answers ---------------------------------------------------------------------------------
 
-    def check(self, response: JSON) -> dict[str, str]:
+    def received(self, raw: Mapping[str, Any]) -> JSON:
+        """Values sent for its fields, where they may be sent in another form than the form's."""
+        return {}
+
+    def check(self, response: JSON, payload: JSON) -> dict[str, str]:
         """What is wrong with answers that each have a right form; they are put into the form that is stored."""
         return {}
+
+    def is_right(self, name: str, given: Any, correct: Any) -> bool:
+        """Whether an answer to the field ``name`` counts as the correct one."""
+        return bool(given == correct)
 
     def answer(self, raw: Any, payload: JSON) -> JSON:
         """An answer as a file writes it, by field; raises ``ValueError`` with what was expected."""
         if not self.each:
-            return {self.name: _label(raw)}
-        keys = [one["key"] for one in payload[self.each]]
+            return {self.name: as_label(raw)}
+        keys = self.units(payload)
         if not isinstance(raw, list) or len(raw) != len(keys):
             raise ValueError(f"expected a list of {len(keys)} answers, one for each entry of {self.each}")
-        return {self.field_name(key): _label(one) for key, one in zip(keys, raw, strict=True)}
+        return {self.field_name(key): as_label(one) for key, one in zip(keys, raw, strict=True)}
 
     def spellings(self, option: Option) -> Spellings:
         """How models may write an option; the first is the one that prompts ask for."""
@@ -111,18 +122,22 @@ class DeclaredQuestion:
         """A number for each label, for means; empty if there is none."""
         return {}
 
+    def units(self, payload: JSON) -> list[str]:
+        """The suffixes of the units that it judges; ``[""]`` if it judges the item."""
+        return keys_of(payload, self.each, self.roles) if self.each else [""]
+
     def variables(self) -> tuple[Variable, ...]:
-        """What is measured by it, if the file doesn't say."""
+        """What is measured by it, if the file doesn't say; the first one is what the file can name, unless it is compound."""
         return (Variable(self.name, self.ask, self.level, self.labels, scores=self.scores),)
 
     def values(self, payload: JSON, response: JSON) -> Values:
         """The measured values of a response; what wasn't answered is left out."""
-        units = [one["key"] for one in payload[self.each]] if self.each else [""]
-        found = {("", unit): response.get(self.field_name(unit)) for unit in units}
+        found = {("", unit): response.get(self.field_name(unit)) for unit in self.units(payload)}
         return {where: str(value) for where, value in found.items() if value not in (None, "")}
 
 
-def _label(raw: Any) -> str:
+def as_label(raw: Any) -> str:
+    """An answer as a file writes it, as a label; raises ``ValueError``."""
     if isinstance(raw, bool):
         return "yes" if raw else "no"
     if not isinstance(raw, str | int | float):
@@ -183,9 +198,7 @@ class ScaleQuestion(DeclaredQuestion):
     def one_field(self, seen: Presented, name: str, **more: Any) -> Field:
         found = super().one_field(seen, name, **more)
         help_text = " ".join(filter(None, (found.help, self.anchors)))
-        digits = "".join(str(number) for number in self.steps if 0 <= number <= 9)
-        keys = digits if len(digits) == len(self.steps) else ""
-        return Field(**{**vars(found), "help": help_text, "keys": keys, "scale": True})
+        return Field(**{**vars(found), "help": help_text, "keys": digit_keys(self.steps), "scale": True})
 
     @property
     def anchors(self) -> str:
@@ -195,8 +208,7 @@ class ScaleQuestion(DeclaredQuestion):
         >>> ScaleQuestion("q", spec).anchors
         '1: poor; 2: good.'
         """
-        named = sorted(self.spec["anchors"].items(), key=lambda one: int(one[0]))
-        return "; ".join(f"{number}: {text.rstrip('.')}" for number, text in named) + "."
+        return anchors_text(self.spec["anchors"])
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -207,25 +219,23 @@ class ScaleQuestion(DeclaredQuestion):
         return {str(number): float(number) for number in self.steps}
 
 
-EQUAL = "equal"
+def digit_keys(steps: Sequence[int]) -> str:
+    """The keys of a scale's steps, if each is a digit.
+
+    >>> digit_keys(range(0, 5)), digit_keys(range(1, 11))
+    ('01234', '')
+    """
+    return "".join(map(str, steps)) if all(0 <= number <= 9 for number in steps) else ""
 
 
-class PreferenceQuestion(DeclaredQuestion):
-    """The better one of several columns, or that they are equally good."""
+def anchors_text(anchors: Mapping[str, str]) -> str:
+    """What the numbers of a scale mean, in one line.
 
-    def options(self, seen: Presented) -> tuple[Option, ...]:
-        shown = sorted(self.spec["between"], key=seen.place)
-        found = [Option(column, seen.label(column)) for column in shown]
-        return (*found, Option(EQUAL, self.spec["equal"])) if self.spec.get("equal") else tuple(found)
-
-    def spellings(self, option: Option) -> Spellings:
-        if option.value == EQUAL:
-            return tuple(dict.fromkeys([EQUAL, "equally good", "tie", option.label.lower().strip(" .")]))
-        return (option.label.lower(),)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return (*self.spec["between"], *([EQUAL] if self.spec.get("equal") else ()))
+    >>> anchors_text({"5": "good.", "1": "poor"})
+    '1: poor; 5: good.'
+    """
+    named = sorted(anchors.items(), key=lambda one: int(one[0]))
+    return "; ".join(f"{number}: {text.rstrip('.')}" for number, text in named) + "."
 
 
 def unit_key(*parts: str) -> str:

@@ -1,27 +1,25 @@
-"""The kinds of question with several answers, or with written ones: several, number, ranking, text."""
+"""The kinds of question with several answers, or with written ones: several, number, slider, text."""
 
 from __future__ import annotations
 
+import json
 import re
 from math import ceil, floor
 from typing import Any
 
-from annotator.hit_types.declaration.asking import (
-    ChoiceQuestion,
-    DeclaredQuestion,
-    PreferenceQuestion,
-    ScaleQuestion,
-    Values,
-    YesNoQuestion,
-)
+from annotator.hit_types.declaration.asking import DeclaredQuestion, Values
 from annotator.hit_types.declaration.shown import Presented, option_of
 from annotator.hit_types.shapes import JSON, Field, Option, Variable
 
 NONE, OTHER = "none", "other"
+#: What the variable with all chosen options is called, after the question.
+SET = "set"
 
 
 class SeveralQuestion(DeclaredQuestion):
     """All options that apply. *None* goes with no other; who chooses *other* says in one more field what it is."""
+
+    compound = True
 
     def options(self, seen: Presented) -> tuple[Option, ...]:
         found = [option_of(value, one) for value, one in self.spec["options"].items()]
@@ -43,7 +41,7 @@ class SeveralQuestion(DeclaredQuestion):
     def _other(self) -> str:
         return f"{self.name}_{OTHER}"
 
-    def check(self, response: JSON) -> dict[str, str]:
+    def check(self, response: JSON, payload: JSON) -> dict[str, str]:
         chosen = response.get(self.name)
         if chosen is None:
             return {}
@@ -56,25 +54,35 @@ class SeveralQuestion(DeclaredQuestion):
             raise ValueError("expected a list of the question's options")
         return {self.name: [str(one) for one in raw]}
 
-    def variables(self) -> tuple[Variable, ...]:
-        """One for each option: whether it was chosen."""
-        named = {**self.spec["options"], **({OTHER: self.spec[OTHER]} if self.spec.get(OTHER) else {})}
-        return tuple(
-            Variable(
-                self.variable_name(value), f"{self.ask} {option_of(value, one).label}", labels=("yes", "no")
-            )
-            for value, one in named.items()
-        )
+    @property
+    def _named(self) -> dict[str, Any]:
+        return {**self.spec["options"], **({OTHER: self.spec[OTHER]} if self.spec.get(OTHER) else {})}
 
-    def variable_name(self, option: str) -> str:
-        """The variable of one option."""
-        return f"{self.name}_{option}"
+    def variables(self) -> tuple[Variable, ...]:
+        """One for each option: whether it was chosen; and all that were, as a set."""
+        each = [
+            Variable(
+                f"{self.name}_{value}", f"{self.ask} {option_of(value, one).label}", labels=("yes", "no")
+            )
+            for value, one in self._named.items()
+        ]
+        return (*each, Variable(f"{self.name}_{SET}", self.ask, "set"))
 
     def values(self, payload: JSON, response: JSON) -> Values:
         if self.name not in response:
             return {}
-        named = [*self.spec["options"], *([OTHER] if self.spec.get(OTHER) else [])]
-        return {(f"_{value}", ""): "yes" if value in response[self.name] else "no" for value in named}
+        chosen = response[self.name]
+        found = {(f"_{value}", ""): "yes" if value in chosen else "no" for value in self._named}
+        return {**found, (f"_{SET}", ""): value_text(sorted(one for one in chosen if one in self._named))}
+
+
+def value_text(value: Any) -> str:
+    """A value of a structured level as the ratings table has it.
+
+    >>> value_text({"choice": "a", "strength": 2})
+    '{"choice":"a","strength":2}'
+    """
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 _NUMBER = re.compile(r"([-+−]?[0-9]{1,15})(?:[.,]([0-9]{1,9}))?")
@@ -114,7 +122,7 @@ class NumberQuestion(DeclaredQuestion):
         unit = f", in {self.spec['unit']}" if self.spec.get("unit") else ""
         return f"A {'whole ' if self.spec.get('whole') else ''}number{bounds}{unit}"
 
-    def check(self, response: JSON) -> dict[str, str]:
+    def check(self, response: JSON, payload: JSON) -> dict[str, str]:
         written = response.get(self.name)
         if not written:
             return {}
@@ -137,63 +145,41 @@ class NumberQuestion(DeclaredQuestion):
         return self.expected[:1].lower() + self.expected[1:]
 
 
-class RankingQuestion(DeclaredQuestion):
-    """A place for each option, 1 for the best; without ties, each place once."""
-
-    level = "ordinal"
-
-    def options(self, seen: Presented) -> tuple[Option, ...]:
-        return tuple(Option(str(place), str(place)) for place in range(1, len(self.ranked) + 1))
+class SliderQuestion(NumberQuestion):
+    """A number between two ends, in steps: pulled, or written. Nothing is chosen before it is moved."""
 
     @property
-    def ranked(self) -> tuple[str, ...]:
-        """The options that get a place."""
-        return tuple(self.spec["options"])
+    def _step(self) -> int:
+        return int(self.spec.get("step", 1))
 
-    def fields(self, seen: Presented) -> tuple[Field, ...]:
-        labels = {value: option_of(value, one).label for value, one in self.spec["options"].items()}
-        distinct = "" if self.spec.get("ties") else self.name
-        found = []
-        for value in self.ranked:
-            one = self.one_field(
-                seen, self.field_name(value), about=self._about(seen), scale=True, distinct=distinct
-            )
-            found.append(Field(**{**vars(one), "label": f"{self.ask} {labels[value]}"}))
-        return tuple(found)
+    def one_field(self, seen: Presented, name: str, **more: Any) -> Field:
+        found = super().one_field(seen, name, **more)
+        ends = (self.spec["low"], self.spec["high"])
+        said = f"{self.spec['least']}: {ends[0]}; {self.spec['most']}: {ends[1]}."
+        help_text = " ".join(filter(None, (self.spec.get("help", ""), said)))
+        return Field(**{**vars(found), "help": help_text, "step": self._step, "ends": ends})
 
-    def check(self, response: JSON) -> dict[str, str]:
-        names = [self.field_name(value) for value in self.ranked]
-        places = [response[name] for name in names if name in response]
-        if self.spec.get("ties") or len(set(places)) == len(places):
+    @property
+    def expected(self) -> str:
+        steps = f", in steps of {self._step}" if self._step > 1 else ""
+        unit = f", in {self.spec['unit']}" if self.spec.get("unit") else ""
+        return f"A whole number from {self.spec['least']} to {self.spec['most']}{steps}{unit}"
+
+    def check(self, response: JSON, payload: JSON) -> dict[str, str]:
+        written = response.get(self.name)
+        if not written:
             return {}
-        return {
-            name: f"another option has place {response[name]} too; give each place once"
-            for name in names
-            if name in response and places.count(response[name]) > 1
-        }
+        if faults := super().check(response, payload):
+            return faults
+        number = response[self.name]
+        if "." in number or (int(number) - self.spec["least"]) % self._step:
+            return {self.name: f"expected {self._lowered()}, got {written[:40]!r}"}
+        return {}
 
-    def answer(self, raw: Any, payload: JSON) -> JSON:
-        """From a list, the best first; options of a list within it have the same place."""
-        expected = f"expected a list of all options, the best first: {', '.join(self.ranked)}"
-        if not isinstance(raw, list):
-            raise ValueError(expected)
-        found: JSON = {}
-        place = 1
-        for one in raw:
-            tied = [str(value) for value in one] if isinstance(one, list) else [str(one)]
-            found |= {self.field_name(value): str(place) for value in tied}
-            place += len(tied)
-        if sorted(found) != sorted(map(self.field_name, self.ranked)):
-            raise ValueError(expected)
-        return found
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(str(place) for place in range(1, len(self.ranked) + 1))
-
-    def values(self, payload: JSON, response: JSON) -> Values:
-        found = {value: response.get(self.field_name(value)) for value in self.ranked}
-        return {("", value): str(place) for value, place in found.items() if place}
+    def is_right(self, name: str, given: Any, correct: Any) -> bool:
+        if not isinstance(given, str) or not given or not correct:
+            return bool(given == correct)
+        return abs(int(given) - int(correct)) <= self.spec.get("tolerance", 0)
 
 
 class TextQuestion(DeclaredQuestion):
@@ -210,20 +196,3 @@ class TextQuestion(DeclaredQuestion):
 
     def values(self, payload: JSON, response: JSON) -> Values:
         return {}
-
-
-KINDS: dict[str, type[DeclaredQuestion]] = {
-    "choice": ChoiceQuestion,
-    "yes_no": YesNoQuestion,
-    "several": SeveralQuestion,
-    "scale": ScaleQuestion,
-    "number": NumberQuestion,
-    "ranking": RankingQuestion,
-    "preference": PreferenceQuestion,
-    "text": TextQuestion,
-}
-
-
-def question_of(name: str, spec: Any) -> DeclaredQuestion:
-    """The question of a file."""
-    return KINDS[spec["kind"]](name, spec)

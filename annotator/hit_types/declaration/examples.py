@@ -10,6 +10,7 @@ from typing import Any
 
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.making import CaseError, case_of
+from annotator.hit_types.declaration.passages import NONE, Passage
 from annotator.hit_types.shapes import JSON, FieldErrors
 
 #: Replies without an answer, as models give them, and the reason.
@@ -28,9 +29,12 @@ def examples_made(kind: DeclaredHitType) -> dict[str, Any]:
     (row, payload, response), *_ = whole
     fields = [asked for stage in kind.stages(payload) for asked in stage.fields]
     required = [one.name for one in fields if one.required and not one.when]
-    wrong = next(one for one in fields if one.options and not one.when)
+    wrong = next((one for one in fields if one.options and not one.when), fields[0])
     missing = [column.name for column in kind.columns if column.required]
-    other = next(one.value for one in wrong.options if [one.value] != [response[wrong.name]])
+    other = next((one.value for one in wrong.options if one.value != response[wrong.name]), NONE)
+    if (asked := wrong.passages) and response[wrong.name] == NONE:
+        severity = asked.severities[0].value if asked.severities else ""
+        other = Passage(0, 1, asked.categories[0].value, severity).line(payload[asked.block])
     return {
         "valid": [{"row": one, "responses": [_sent(kind, item, said)]} for one, item, said in whole],
         "invalid": {
@@ -76,7 +80,14 @@ def _replies(kind: DeclaredHitType, payload: JSON, response: JSON) -> Iterator[J
 
 def _ambiguous(kind: DeclaredHitType, payload: JSON) -> JSON:
     """A reply that gives two answers to each question of the first stage."""
-    slots = kind.reply_form(payload).slots
+    form = kind.reply_form(payload)
+    if not form.slots:
+        asked = next(one for one in form.written if one.passages)
+        return {
+            "reply": "\n".join(f"{form.marker(asked)}: {said}" for said in ("a", "b")),
+            "error": "ambiguous",
+        }
+    slots = form.slots
     both = [" or ".join(spelled[0].upper() for spelled in list(one.labels.values())[:2]) for one in slots]
     if len(both) == 1:
         return {"reply": f"ANSWER: {both[0]}", "error": "ambiguous"}

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from annotator.hit_types.contract import HitType
 from annotator.hit_types.declaration.asking import DeclaredQuestion
-from annotator.hit_types.declaration.asking_more import question_of
 from annotator.hit_types.declaration.items import parts_of
+from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.prompting import FORM, MATERIAL, QUESTIONS, material_text
 from annotator.hit_types.declaration.shown import Layout, Presented
 from annotator.hit_types.declaration.slots import ReplyForm, form_of_reply
@@ -23,6 +23,7 @@ from annotator.hit_types.shapes import (
     JSON,
     Field,
     FieldErrors,
+    Grade,
     ItemDraft,
     Material,
     Option,
@@ -99,12 +100,7 @@ class DeclaredHitType(HitType):
         """The entries and options that are judged one by one; the item itself, if a question is about the item."""
         found: dict[str, None] = {}
         for one in self.questions.values():
-            if one.each:
-                found |= dict.fromkeys(entry["key"] for entry in payload[one.each])
-            elif one.spec["kind"] == "ranking":
-                found |= dict.fromkeys(one.spec["options"])
-            else:
-                found[""] = None
+            found |= dict.fromkeys(one.units(payload))
         return tuple(found)
 
     # -- responses -------------------------------------------------------------------------------
@@ -113,22 +109,43 @@ class DeclaredHitType(HitType):
         self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
     ) -> JSON:
         """Check the values sent for one stage; raises ``FieldErrors``."""
-        response = super().parse_response(payload, raw, stage, presentation)
-        self._check(response, self._questions_by_stage[stage][2])
+        asked = self._questions_by_stage[stage][2]
+        response = super().parse_response(payload, self._received(raw, asked), stage, presentation)
+        self._check(response, payload, asked)
         return response
 
     def parse_gold(self, payload: JSON, raw: Any) -> JSON:
         """Check a correct response; fields that it leaves out are not graded. Raises ``FieldErrors``."""
-        gold = super().parse_gold(payload, raw)
-        self._check(gold, tuple(self.questions.values()))
+        asked = tuple(self.questions.values())
+        gold = super().parse_gold(payload, self._received(raw, asked) if isinstance(raw, Mapping) else raw)
+        self._check(gold, payload, asked)
         return gold
 
-    def _check(self, response: JSON, asked: tuple[DeclaredQuestion, ...]) -> None:
+    @staticmethod
+    def _received(raw: Mapping[str, Any], asked: tuple[DeclaredQuestion, ...]) -> Mapping[str, Any]:
+        changed: JSON = {}
+        for one in asked:
+            changed |= one.received(raw)
+        return {**raw, **changed} if changed else raw
+
+    @staticmethod
+    def _check(response: JSON, payload: JSON, asked: tuple[DeclaredQuestion, ...]) -> None:
         errors: dict[str, str] = {}
         for one in asked:
-            errors |= one.check(response)
+            errors |= one.check(response, payload)
         if errors:
             raise FieldErrors(errors)
+
+    def grade(self, response: JSON, gold: JSON) -> Grade:
+        """Compare a response with gold, field by field; some kinds accept what is near."""
+        owners = {name: self._owner(name) for name in gold}
+        right = {
+            name: owner.is_right(name, response.get(name), value)
+            if (owner := owners[name])
+            else response.get(name) == value
+            for name, value in gold.items()
+        }
+        return Grade(score=sum(right.values()) / len(right) if right else 0.0, right=right)
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
         """The rows of the ratings table for a complete, parsed response."""
@@ -148,14 +165,14 @@ class DeclaredHitType(HitType):
         return {one.value: self._spell(asked, one) for one in asked.options}
 
     def _spell(self, asked: Field, option: Option) -> tuple[str, ...]:
-        question = self._question_of(asked)
+        question = self._owner(asked.name)
         return question.spellings(option) if question else (option.value,)
 
-    def _question_of(self, asked: Field) -> DeclaredQuestion | None:
+    def _owner(self, field: str) -> DeclaredQuestion | None:
         """The question of a field; a field about one of several things begins with its question's name."""
-        if asked.name in self.questions:
-            return self.questions[asked.name]
-        owners = [one for name, one in self.questions.items() if asked.name.startswith(f"{name}_")]
+        if field in self.questions:
+            return self.questions[field]
+        owners = [one for name, one in self.questions.items() if field.startswith(f"{name}_")]
         return max(owners, key=lambda one: len(one.name), default=None)
 
     def reply_form(self, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> ReplyForm:

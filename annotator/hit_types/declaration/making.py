@@ -8,8 +8,8 @@ from typing import Any
 
 from annotator.core.canonical import text_digest
 from annotator.hit_types.declaration.asking import DeclaredQuestion
-from annotator.hit_types.declaration.asking_more import SeveralQuestion, question_of
 from annotator.hit_types.declaration.items import columns_of, formats_of
+from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.prompting import material_text, prompt_draft
 from annotator.hit_types.shapes import JSON, Defaults, FieldErrors, Question, Variable
@@ -42,7 +42,7 @@ def hit_type_made(spec: Mapping[str, Any]) -> DeclaredHitType:
         "written": formats_of(spec),
         "variables": tuple(variable for variable, _, _ in variables),
         "measured": tuple(variables),
-        "headline": spec.get("headline") or (variables[0][0].name if variables else ""),
+        "headline": spec.get("headline") or next((v.name for v, _, _ in variables if not v.structured), ""),
         "most_stages": len(spec["stages"]),
         "ratings_need_item": any(one.each for one in questions),
         "declaration": spec,
@@ -86,13 +86,12 @@ def _variables(
     found: list[tuple[Variable, str, str]] = []
     for name, one in named.items():
         question = questions[one.get("question", name)]
-        if isinstance(question, SeveralQuestion):
-            parts = [variable.name.removeprefix(question.name) for variable in question.variables()]
-            found += [(v, question.name, part) for v, part in zip(question.variables(), parts, strict=True)]
-        elif "title" not in one:
-            found += [(variable, question.name, "") for variable in question.variables()]
-        else:
+        made = list(question.variables())
+        if "title" in one and not question.compound:
             found.append((_variable(name, one, question), question.name, ""))
+            made = made[1:]
+        known = {variable.name for variable, _, _ in found}
+        found += [(v, question.name, v.name.removeprefix(question.name)) for v in made if v.name not in known]
     return found
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotator.hit_types.columns import ITEM_COLUMNS, SYSTEM_COLUMNS
-from annotator.hit_types.declaration.asking_more import question_of
 from annotator.hit_types.declaration.items import ATTRIBUTES, LISTS, MATERIAL
-from annotator.hit_types.declaration.kind_checks import kind_problems, labels_of
+from annotator.hit_types.declaration.kind_checks import has_parts, kind_problems, labels_of
+from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.problems import Faults, Path, shown_value
 from annotator.hit_types.declaration.prompting import FORM, QUESTIONS
 from annotator.hit_types.declaration.prompting import MATERIAL as SHOWN
+from annotator.hit_types.declaration.variable_checks import variable_checked
 
 _ITEM = {column.name for column in ITEM_COLUMNS}
 _RESERVED = _ITEM | {column.name for column in SYSTEM_COLUMNS} | {"arm", "order", SHOWN, QUESTIONS, FORM}
@@ -213,15 +214,18 @@ class References:
                 "begins with confidence, which Foretell asks itself (a study's setting); choose another name",
             )
         for other in taken:
-            if f"{name}_".startswith(f"{other}_") and name != other and self._has_parts(taken[other]):
-                self.faults.add(
-                    path, f"begins like the fields of {other}; choose a name that doesn't begin with {other}_"
-                )
+            for long, short in ((name, other), (other, name)):
+                at = path if short == name else taken[short]
+                if long.startswith(f"{short}_") and self._has_parts(at):
+                    self.faults.add(
+                        path if long == name else taken[long],
+                        f"begins like the fields of {short}; choose a name that doesn't begin with {short}_",
+                    )
         taken.setdefault(name, path)
 
     def _has_parts(self, path: Path) -> bool:
         one = self._at(path)
-        return isinstance(one, Mapping) and (one.get("kind") in ("several", "ranking") or "for_each" in one)
+        return isinstance(one, Mapping) and has_parts(one)
 
     def _question(self, stage: str, name: str, path: Path) -> None:
         one = self.stages[stage]["questions"][name]
@@ -232,10 +236,19 @@ class References:
             if column in self.columns and column not in visible:
                 self.faults.add(at, f"is {shown_value(column)}, which isn't shown at this stage")
         if "for_each" in one:
-            self._column_of((*path, "for_each"), one["for_each"], ("units",))
+            self._column_of((*path, "for_each"), one["for_each"], LISTS)
             if one["for_each"] in self.columns and one["for_each"] not in visible:
                 self.faults.add(
                     (*path, "for_each"), f"is {shown_value(one['for_each'])}, which isn't shown at this stage"
+                )
+        self._each(one, path)
+        if "in" in one:
+            self._passages(one["in"], (*path, "in"), visible)
+            others = self.stages[stage]["questions"].items()
+            first = next(other for other, held in others if held.get("in") == one["in"])
+            if first != name:
+                self.faults.add(
+                    (*path, "in"), f"is {shown_value(one['in'])}, in which {first} marks passages already"
                 )
         self._when(stage, name, one, path)
         for problem, message in kind_problems(one):
@@ -251,6 +264,36 @@ class References:
                 self.faults.add(
                     (*path, "between", number), f"is {shown_value(column)}, which isn't shown at this stage"
                 )
+
+    def _each(self, one: Mapping[str, Any], path: Path) -> None:
+        column = one.get("for_each", "")
+        turns = self.columns.get(column, {}).get("kind") == "turns"
+        if "roles" in one and not turns:
+            self.faults.add(
+                (*path, "roles"), "can't be given here; only for_each of a column of kind turns has roles"
+            )
+        if not turns:
+            return
+        if not self.columns[column].get("required", True):
+            self.faults.add((*path, "for_each"), f"is {shown_value(column)}, which isn't required")
+        others = [
+            question
+            for stage in self.stages.values()
+            for question in stage["questions"].values()
+            if question.get("for_each") == column and question.get("roles") != one.get("roles")
+        ]
+        if others:
+            self.faults.add(
+                (*path, "roles"), f"differ from those of another question about {column}; give the same"
+            )
+
+    def _passages(self, column: str, path: Path, visible: set[str]) -> None:
+        self._column_of(path, column, ("text",))
+        if column in self.columns:
+            if column not in visible:
+                self.faults.add(path, f"is {shown_value(column)}, which isn't shown at this stage")
+            if not self.columns[column].get("required", True):
+                self.faults.add(path, f"is {shown_value(column)}, which isn't required; passages need a text")
 
     def _when(self, stage: str, name: str, one: Mapping[str, Any], path: Path) -> None:
         names = self._names(("stages", stage, "questions"))
@@ -292,10 +335,18 @@ class References:
                     at, f"is {shown_value(question)}, no question; expected one of: {', '.join(every)}"
                 )
             elif question in asked:
-                known += self._variable(path, one, asked[question], question)
+                made, problems = variable_checked(name, one, asked[question], question)
+                known += made
+                for place, message in problems:
+                    self.faults.add((*path, *place), message)
         if "variables" not in self.value:
             known = (
-                [v.name for name, one in asked.items() for v in question_of(name, one).variables()]
+                [
+                    v.name
+                    for name, one in asked.items()
+                    for v in question_of(name, one).variables()
+                    if not v.structured
+                ]
                 if self._is_sound(("stages",)) and not self.faults.problems
                 else []
             )
@@ -308,43 +359,6 @@ class References:
             self.faults.add(
                 ("headline",), f"is {shown_value(head)}, no variable; expected one of: {', '.join(known)}"
             )
-
-    def _variable(
-        self, path: Path, one: Mapping[str, Any], question: Mapping[str, Any], name: str
-    ) -> list[str]:
-        kind = question["kind"]
-        if kind == "text":
-            self.faults.add(path, "is a text; texts are read, not measured")
-            return []
-        if kind == "several":
-            if one["level"] != "nominal":
-                self.faults.add(
-                    (*path, "level"),
-                    f"is {shown_value(one['level'])}; several answers are measured one by one, nominal",
-                )
-            return [variable.name for variable in question_of(name, question).variables()]
-        labels = [str(label) for label in one.get("labels", labels_of(question))]
-        if one["level"] == "ordinal" and not labels:
-            self.faults.add((*path, "labels"), "is missing; an ordinal variable lists its labels in order")
-        if one["level"] in ("interval", "ratio") and kind not in ("number", "scale"):
-            self.faults.add(
-                (*path, "level"),
-                f"is {shown_value(one['level'])}; expected nominal or ordinal for kind {kind}",
-            )
-        for missing in [label for label in labels_of(question) if labels and label not in labels]:
-            self.faults.add((*path, "labels"), f"lack {shown_value(missing)}, an answer of {name}")
-        for label in (
-            *map(str, one.get("abstain", ())),
-            *([str(one["unasked"])] if "unasked" in one else []),
-        ):
-            if labels and label not in labels:
-                self.faults.add(
-                    path, f"names {shown_value(label)}, which isn't among its labels: {', '.join(labels)}"
-                )
-        for label in one.get("scores", {}):
-            if label not in labels:
-                self.faults.add((*path, "scores", label), f"isn't among the labels: {', '.join(labels)}")
-        return [str(path[-1])]
 
     def _keys(self, which: str) -> None:
         held = self.value.get(which)

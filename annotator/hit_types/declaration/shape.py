@@ -32,6 +32,7 @@ _PATTERNS = {
     "^[a-z][a-z0-9_]{0,79}$": "the name of a variable",
     "^[A-Za-z0-9][A-Za-z0-9_ .+-]{0,59}$": "at most 60 letters (without accents), digits, spaces, _, ., + and -",
     "^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$": "at most 60 letters, digits, _ and -",
+    "^[1-9]$": "a number from 1 to 9",
     "^-?[0-9]{1,2}$": "a whole number of the scale",
     "^[0-9]{1,4}([.][0-9]{1,2})?$": "an amount such as 0.60",
 }

@@ -25,6 +25,19 @@ def option_of(value: str, spec: Any) -> Option:
     return Option(value, spec["label"], spec.get("detail", ""))
 
 
+def keys_of(payload: JSON, column: str, roles: Sequence[str] = ()) -> list[str]:
+    """The keys of the entries of a column of units, or of turns: those that are judged. Turns are known by their place.
+
+    >>> keys_of({"talk": [{"role": "Ann", "text": "Hello."}, {"role": "Bob", "text": "Bye."}]}, "talk", ["Bob"])
+    ['turn2']
+    """
+    return [
+        one.get("key") or f"turn{place}"
+        for place, one in enumerate(payload[column], 1)
+        if not roles or one.get("role") in roles
+    ]
+
+
 class Layout:
     """Which columns a file shows, where, and what can be shuffled; the same for all items."""
 
@@ -35,8 +48,8 @@ class Layout:
         self.shuffled_label: str = spec.get("shuffled", {}).get("label", "")
         self.orders = [name for name, one in self.columns.items() if one.get("shuffled")]
         asked = [one for stage in spec["stages"].values() for one in stage["questions"].values()]
-        #: Columns of units that are asked about one by one: each of their texts is a block of its own.
-        self.by_unit = {one["for_each"] for one in asked if one.get("for_each")}
+        #: Columns of units and turns that are asked about one by one, with the roles of those that are: each is a block of its own.
+        self.by_unit = {one["for_each"]: one.get("roles", ()) for one in asked if one.get("for_each")}
 
     def draw(self, payload: JSON, rng: Random) -> JSON:
         """An order for one rater; ``{}`` if nothing is shuffled."""
@@ -75,14 +88,16 @@ class Presented:
             raise FieldErrors({ORDER: f"does not list the entries of {column} once each"})
         return [held[key] for key in order]
 
-    def units(self, column: str) -> list[tuple[str, str]]:
-        """(key, name of its block) of each entry of a column of units."""
+    def units(self, column: str, roles: Sequence[str] = ()) -> list[tuple[str, str]]:
+        """(key, name of its block) of each entry of a column of units, or of each turn of these roles."""
+        if self.layout.columns[column]["kind"] == "turns":
+            return [(key, f"{column}_{key}") for key in keys_of(self.payload, column, roles)]
         return [(one["key"], f"{column}_{one['key']}") for one in self.entries(column)]
 
     def block_names(self, column: str) -> list[str]:
         """The blocks of a column; none if it is empty and so isn't shown."""
         if column in self.layout.by_unit:
-            return [block for _, block in self.units(column)]
+            return [block for _, block in self.units(column, self.layout.by_unit[column])]
         return [column] if self.payload.get(column) not in (None, "", []) else []
 
     def place(self, column: str) -> int:
@@ -122,6 +137,8 @@ class Presented:
         elif spec["kind"] == "number":
             unit = f" {spec['unit']}" if spec.get("unit") else ""
             yield Block(column, label, f"{value}{unit}", kind="answer", group=group)
+        elif spec["kind"] == "turns" and column in self.layout.by_unit:
+            yield from self._turns(column, label, group)
         elif spec["kind"] == "turns":
             turns = tuple(f"{one['role']}: {one['text']}" for one in value)
             yield Block(column, label, items=turns, kind="list", group=group)
@@ -134,6 +151,21 @@ class Presented:
             yield Block(column, label, items=texts, kind="list", group=group)
         else:
             yield Block(column, label, value, format=style, group=group)
+
+    def _turns(self, column: str, label: str, group: str) -> Iterator[Block]:
+        """A block for each turn that is judged, with the turns since the one before; what follows the last one is its own block."""
+        judged = set(keys_of(self.payload, column, self.layout.by_unit[column]))
+        turns: list[str] = []
+        for place, one in enumerate(self.payload[column], 1):
+            turns.append(f"{one['role']}: {one['text']}")
+            if f"turn{place}" in judged:
+                name = f"{column}_turn{place}"
+                yield Block(name, f"{label} {place}", items=tuple(turns), kind="list", group=group or column)
+                turns = []
+        if turns:
+            yield Block(
+                f"{column}_end", f"{label} (end)", items=tuple(turns), kind="list", group=group or column
+            )
 
     def _said(self, spec: Mapping[str, Any], value: str) -> str:
         if column := spec.get("options"):

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from annotator.hit_types.declaration.passages import passage_line
 from annotator.hit_types.replies import (
     MARKER,
     Labels,
     read_answer,
     read_each,
     read_line,
+    read_lines,
     read_object,
     write_answer,
     write_answers,
 )
-from annotator.hit_types.shapes import JSON, Field, Option, Unparsable
+from annotator.hit_types.shapes import JSON, Field, Option, Passages, Unparsable
 
 Spell = Callable[[Field, Option], tuple[str, ...]]
 #: What stands for the answer to a question that isn't asked, given the others.
@@ -40,6 +42,8 @@ class Slot:
     alone: str = ""
     #: What the labels stand for, where they don't say it.
     notes: tuple[str, ...] = ()
+    #: The line above it, if it is the first row below a heading.
+    heading: str = ""
 
     def label_for(self, response: JSON) -> str:
         """The label that gives this part of a response: that which says most of what agrees with it."""
@@ -73,8 +77,11 @@ class ReplyForm:
         found: JSON = {}
         held = read_object(text) or {}
         for asked in self.written:
-            line = read_line(text, self.marker(asked)) or str(held.get(asked.name) or "")
-            if line and not (line.lower() == UNASKED and (asked.when or not asked.required)):
+            if asked.passages and len(set(read_lines(text, self.marker(asked)))) > 1:
+                raise Unparsable(f"the reply has different lines {self.marker(asked)}: ...", kind="ambiguous")
+            line = read_line(text, self.marker(asked)) or _said(held.get(asked.name))
+            lacks = line.lower() == UNASKED and (asked.when or not asked.required)
+            if line and not (lacks and not (asked.passages and asked.passages.none)):
                 found[asked.name] = line[: asked.max_length]
         if not self.slots:
             return self._checked(text, found, language)
@@ -112,7 +119,8 @@ class ReplyForm:
         """The end of a reply that means a response: the inverse of ``read``."""
         lines = []
         for asked in self.written:
-            said = " ".join(str(response.get(asked.name, "")).split())
+            kept = str(response.get(asked.name, ""))
+            said = "; ".join(kept.splitlines()) if asked.passages else " ".join(kept.split())
             lines.append(f"{self.marker(asked)}: {said or UNASKED}")
         said_by = [one.labels[one.label_for(_parts(one, response))][0] for one in self.slots]
         if len(said_by) == 1 and not self.slots[0].part_of:
@@ -131,6 +139,7 @@ class ReplyForm:
             lines += [self.slots[0].about, *self.slots[0].notes]
         else:
             for number, one in enumerate(self.slots, 1):
+                lines += [one.heading] if one.heading else []
                 lines += [f"{number}. {one.about} ({_or(one.labels)})", *(f"   {note}" for note in one.notes)]
         return "\n".join([*lines, *(_written(asked) for asked in self.written)])
 
@@ -175,11 +184,45 @@ def _or(labels: Labels) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
 
 
+def _said(value: object) -> str:
+    """What a JSON object has for a field that is written; a list of marked passages is a list of objects."""
+    if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+        return "; ".join(map(passage_line, value))
+    return str(value or "")
+
+
 def _written(asked: Field) -> str:
-    return f"{asked.name.upper()}: {asked.label}" + (f" {asked.help}" if asked.help else "")
+    text = f"{asked.name.upper()}: {asked.label}" + (f" {asked.help}" if asked.help else "")
+    if asked.passages is None:
+        return text
+    named = [("Categories", asked.passages.categories), ("Severities", asked.passages.severities)]
+    lines = [
+        f"{what}: " + "; ".join(_option_text(option) for option in options)
+        for what, options in named
+        if options
+    ]
+    return "\n".join([text, *lines])
+
+
+def _option_text(option: Option) -> str:
+    label = "" if option.label.lower() == option.value.replace("_", " ") else option.label
+    said = ": ".join(filter(None, (label, option.detail)))
+    return f"{option.value} ({said})" if said else option.value
+
+
+def _passages_hint(asked: Passages, may_lack: bool) -> str:
+    severity = f"/{asked.severities[0].value}" if asked.severities else ""
+    entry = f'{asked.categories[0].value}{severity}: "the exact words"'
+    end = ", or NONE" if may_lack or asked.none else ""
+    return (
+        f"{entry}; and so on for each passage, in one line, with words that are in the text once "
+        f"(or followed by #2 for their second occurrence){end}"
+    )
 
 
 def _hint(asked: Field) -> str:
+    if asked.passages:
+        return _passages_hint(asked.passages, bool(asked.when or not asked.required))
     may_lack = asked.when or not asked.required
     what = f"a number such as {asked.bounds[0]}" if asked.bounds else "your words, in one line"
     return what + (" or NONE" if may_lack else "")
@@ -190,11 +233,16 @@ def form_of_reply(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spe
     written = tuple(asked for asked in fields if asked.kind == "text")
     slots: list[Slot] = []
     joined: set[str] = set()
+    heading = ""
     for asked in fields:
         if asked.kind == "text" or asked.name in joined:
             continue
         about = f"{blocks[asked.target]}: {asked.label}" if asked.target in blocks else str(asked.label)
+        if asked.row:
+            about = asked.row
         about = f"{about} {asked.help}".strip()
+        above = f"{asked.heading} {asked.heading_help}".strip() if asked.heading != heading else ""
+        heading = asked.heading
         if asked.kind == "multi":
             slots += [
                 Slot(
@@ -222,9 +270,11 @@ def form_of_reply(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spe
         joined |= {one.name for one in inside}
         labels = {label: spellings for label, (_, spellings) in leaves.items()}
         means = {label: said for label, (said, _) in leaves.items()}
-        if asked.when:
-            labels[UNASKED], means[UNASKED] = (UNASKED, "not asked"), {}
-        slots.append(Slot(about, labels, means, notes=tuple(filter(None, notes))))
+        if asked.when or not asked.required:
+            own = {text for spellings in labels.values() for text in spellings}
+            name = UNASKED if UNASKED not in own else "no answer"
+            labels[name], means[name] = (name, "not asked"), {}
+        slots.append(Slot(about, labels, means, notes=tuple(filter(None, notes)), heading=above))
     return ReplyForm(tuple(slots), written)
 
 

@@ -8,11 +8,12 @@ for all raters, so that they agree as people of that accuracy would. Where a stu
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from annotator.hit_types.base import JSON, Field, Stage
+from annotator.hit_types.base import JSON, Field, Passages, Stage
 from annotator.hit_types.confidence import is_confidence
 
 
@@ -37,8 +38,12 @@ def rehearsal_answer(
                 right = all(truths[name] == value for name, value in response.items() if name in truths)
                 response[asked.name] = _confidence(asked, accuracy, rng, right=right)
                 continue
-            truth = (gold or {}).get(asked.name) or _truth(asked, item_key)
+            truth = (gold or {}).get(asked.name) or _truth(asked, item_key, stage)
             truths[asked.name] = truth
+            if asked.passages:
+                near = rng.random() < accuracy
+                response[asked.name] = truth if near else marked_passage(asked.passages, stage, rng)
+                continue
             response[asked.name] = _answer(asked, truth, accuracy, rng)
     _make_distinct(stage, response)
     return response
@@ -49,22 +54,48 @@ def _make_distinct(stage: Stage, response: JSON) -> None:
     for group in dict.fromkeys(asked.distinct for asked in stage.fields if asked.distinct):
         asked = [one for one in stage.fields if one.distinct == group and one.name in response]
         order = {option.value: place for one in asked for place, option in enumerate(one.options)}
+        if len({response[one.name] for one in asked}) == len(asked):
+            continue
         drawn = sorted(asked, key=lambda one: order[response[one.name]])
         for one, option in zip(drawn, drawn[0].options if drawn else (), strict=False):
             response[one.name] = option.value
 
 
-def _truth(asked: Field, item_key: str) -> Any:
+def _number(bounds: tuple[int, int], step: int, rng: Random) -> str:
+    return str(rng.randrange(bounds[0], bounds[1] + 1, step))
+
+
+def marked_passage(asked: Passages, stage: Stage, rng: Random) -> str:
+    """One passage of one to three words, marked at random; ``none`` in a third of the cases, if that is an answer.
+
+    >>> from annotator.hit_types.base import Block, Option
+    >>> asked = Passages("text", (Option("tone", "Tone"),))
+    >>> marked_passage(asked, Stage("s", "S", (Block("text", "Text", "Cats"),), ()), Random(1))
+    'tone @0-4'
+    """
+    if asked.none and rng.random() < 1 / 3:
+        return "none"
+    text = next(block.text for block in stage.blocks if block.name == asked.block)
+    words = list(re.finditer(r"\S+", text))
+    first = rng.randrange(len(words))
+    last = words[min(len(words) - 1, first + rng.randrange(3))]
+    severity = f"/{rng.choice(asked.severities).value}" if asked.severities else ""
+    return f"{rng.choice(asked.categories).value}{severity} @{words[first].start()}-{last.end()}"
+
+
+def _truth(asked: Field, item_key: str, stage: Stage) -> Any:
     rng = Random(hashlib.sha256(f"{item_key}\x1f{asked.name}".encode()).digest())
+    if asked.passages:
+        return marked_passage(asked.passages, stage, rng)
     if asked.kind == "text":
-        return str(rng.randint(*asked.bounds)) if asked.bounds else ""
+        return _number(asked.bounds, asked.step, rng) if asked.bounds else ""
     chosen = rng.choice(asked.options).value
     return [chosen] if asked.kind == "multi" else chosen
 
 
 def _answer(asked: Field, truth: Any, accuracy: float, rng: Random) -> Any:
     if asked.bounds:
-        return truth if rng.random() < accuracy else str(rng.randint(*asked.bounds))
+        return truth if rng.random() < accuracy else _number(asked.bounds, asked.step, rng)
     if asked.kind == "text":
         return truth or ("Nothing is missing." if asked.required else "")
     values = [option.value for option in asked.options]

@@ -11,6 +11,7 @@ from annotator.hit_types.declaration.reading import hit_type_read
 
 TWIN_FILE = Path(__file__).with_name("simulation.yaml")
 KINDS_FILE = Path(__file__).with_name("every_kind.yaml")
+MORE_FILE = Path(__file__).with_name("more_kinds.yaml")
 GALLERY_FILES = sorted(GALLERY.glob("*.yaml"))
 
 
@@ -24,3 +25,9 @@ def twin() -> DeclaredHitType:
 def every_kind() -> DeclaredHitType:
     """A type with every kind of column and question."""
     return hit_type_read(KINDS_FILE.read_bytes())
+
+
+@cache
+def more_kinds() -> DeclaredHitType:
+    """A type with every kind of question that compares, weighs or marks."""
+    return hit_type_read(MORE_FILE.read_bytes())

@@ -129,7 +129,8 @@ def test_ratings_have_a_row_for_each_thing_that_was_judged() -> None:
         ("which", ""): "B", ("clear", ""): "yes", ("tags_long", ""): "no", ("tags_odd", ""): "yes",
         ("tags_other", ""): "no", ("effort", ""): "2", ("present", light): "yes", ("present", stone): "no",
         ("better", ""): "first", ("rank", "tone"): "2", ("rank", "facts"): "1", ("rank", "length"): "3",
-        ("minutes", ""): "2.5", ("sure", ""): "2",
+        ("tags_set", ""): '["odd"]', ("better_pair", ""): '{"choice":"a","strength":null}',
+        ("rank_order", ""): '["facts","tone","length"]', ("minutes", ""): "2.5", ("sure", ""): "2",
     }  # fmt: skip
     assert {unit for _, unit in rows} <= set(kind.units(PAYLOAD))
     levels = {one.name: one.level for one in kind.variables}

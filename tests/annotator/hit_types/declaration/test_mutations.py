@@ -13,7 +13,7 @@ from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.problems import DeclarationRefused, Faults
 from annotator.hit_types.declaration.reading import hit_type_read
 from annotator.hit_types.declaration.shape import schema, shape_check
-from tests.annotator.hit_types.declaration.files import KINDS_FILE
+from tests.annotator.hit_types.declaration.files import KINDS_FILE, MORE_FILE
 
 #: What may stand anywhere in a broken file.
 ODD = (
@@ -42,8 +42,6 @@ PIECES = (
     "\ud800",
     "? ",
 )
-WHOLE = document_read(KINDS_FILE.read_bytes()).value
-TEXT = KINDS_FILE.read_text(encoding="utf-8")
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -52,16 +50,22 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [found for key, one in inner for found in ((*path, key), *places(one, (*path, key)))]
 
 
-PLACES = places(WHOLE)
+#: Each file's text, value and places; every kind of question is in one of them.
+FILES = [
+    (file.read_text(encoding="utf-8"), value, places(value))
+    for file in (KINDS_FILE, MORE_FILE)
+    for value in [document_read(file.read_bytes()).value]
+]
 
 
 def mutated(rng: Random) -> str:
-    """The whole file with one change: of its text, or of a value, as JSON."""
+    """A whole file with one change: of its text, or of a value, as JSON."""
+    text, whole, found = rng.choice(FILES)
     if rng.random() < 0.3:
-        at = rng.randrange(len(TEXT))
-        return TEXT[:at] + rng.choice(PIECES) + TEXT[at + rng.choice((0, 0, 1, 40)) :]
-    value = json.loads(json.dumps(WHOLE))
-    *above, last = rng.choice(PLACES)
+        at = rng.randrange(len(text))
+        return text[:at] + rng.choice(PIECES) + text[at + rng.choice((0, 0, 1, 40)) :]
+    value = json.loads(json.dumps(whole))
+    *above, last = rng.choice(found)
     held = value
     for step in above:
         held = held[step]
@@ -74,7 +78,7 @@ def mutated(rng: Random) -> str:
         held[str(rng.choice(ODD))[:60]] = held.pop(last)
     else:
         other = value
-        for step in rng.choice(PLACES):
+        for step in rng.choice(found):
             other = other[step]
         held[last] = json.loads(json.dumps(other))
     return json.dumps(value)

@@ -44,6 +44,39 @@ def test_people_judge_pairs_without_names_and_a_report_is_made(researcher: User)
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("name", ["error_spans", "rubric_grading"])
+def test_people_mark_passages_and_fill_in_a_rubric_without_a_script(name: str, researcher: User) -> None:
+    """The bot posts the form as a browser without scripts does; the report is on the labels, the values keep their form."""
+    kind = hit_type_get(name)
+    assert isinstance(kind, DeclaredHitType)
+    study = study_create(
+        by=researcher, hit_type=name, slug="marks", title="Marks", completion_code="DONE", redundancy=2,
+        exam_required=False, practice_required=False,
+    )  # fmt: skip
+    rows = [json.dumps(case["item"]) for case in kind.declaration["material"][:2]]
+    material_import(study=study, file=io.BytesIO("\n".join(rows).encode()), name="marks.jsonl")
+    study_launch(study=study, by=researcher)
+    study.refresh_from_db()
+    for _ in range(2):
+        assert "DONE" in Bot(study).whole_way(most=2).content.decode()
+    found = list(Judgment.objects.filter(study=study).select_related("item"))
+    assert len(found) == 4
+    report = computed(study)
+    sections = {section["id"] for section in report.content["sections"]}
+    assert any(section.startswith("agreement") for section in sections)
+    for judgment in found:
+        values = {
+            one.variable: one.value for one in kind.to_ratings(judgment.item.payload, judgment.response)
+        }
+        if name == "rubric_grading":
+            assert 0 <= float(values["rubric_score"]) <= 1
+            continue
+        text = judgment.item.payload["translation"]
+        for passage in json.loads(values["errors"]):
+            assert f'"{text[passage["start"] : passage["end"]]}"' in judgment.response["errors"]
+
+
+@pytest.mark.django_db
 def test_the_api_lists_types_from_files_with_their_version(researcher: User) -> None:
     kind = hit_type_get("summary_quality")
     client = Client(headers={"Authorization": f"Token {api_token_make(user=researcher)}"})

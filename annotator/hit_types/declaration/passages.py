@@ -1,0 +1,234 @@
+"""Marked passages of a text: how they are written, one on a line, and how lines are read and checked.
+
+A line is ``omission/major @12-20: "the words"``. Offsets count code points from 0; the end isn't part of the passage. People who
+write lines by hand, and models, leave the offsets out: then the words must be in the text, once, or with ``#2`` for their second
+occurrence. Words are written as in JSON: ``\\"`` is a quotation mark and ``\\n`` the end of a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.hit_types.shapes import JSON, Option, Passages
+
+#: The answer that there is nothing to mark.
+NONE = "none"
+MOST = 50
+_ENTRY = re.compile(
+    r"\s*(?:[-*•]\s+)?(?P<category>[^/@:\"\n]{1,80}?)\s*(?:/\s*(?P<severity>[^/@:\"\n]{1,80}?)\s*)?"
+    r"(?:@\s*(?P<start>[0-9]{1,6})\s*-\s*(?P<end>[0-9]{1,6})\s*)?(?P<colon>:\s*)?"
+    r"(?P<words>\"(?:[^\"\\\n]|\\.)*\")?\s*(?:#\s*(?P<nth>[0-9]{1,3}))?\s*(?:;|\n|$)"
+)
+_LOOSE = re.compile(
+    r"\s*(?:[-*•]\s+)?(?P<category>[^/@:\"\n]{1,80}?)\s*(?:/\s*(?P<severity>[^/@:\"\n]{1,80}?)\s*)?"
+    r"(?P<colon>:)\s*(?P<words>[^\n]+?)\s*(?:#\s*(?P<nth>[0-9]{1,3}))?\s*(?:\n|$)"
+)
+#: Signs that are left out of models' replies: emojis, and invisible ones.
+_DROPPED = ("So", "Sk", "Cf", "Cs")
+_QUOTES = str.maketrans("“”„‟«»‘’‚‛′", '""""""\'\'\'\'\'')
+
+
+class PassageFault(ValueError):
+    """What is wrong with a marked passage, and what was expected."""
+
+
+@dataclass(frozen=True, order=True)
+class Passage:
+    """A passage of a text: code points from ``start`` up to ``end``. ``severity`` is empty if passages have none."""
+
+    start: int
+    end: int
+    category: str
+    severity: str = ""
+
+    @property
+    def value(self) -> JSON:
+        """As the ratings table has it."""
+        return {"start": self.start, "end": self.end, "category": self.category, "severity": self.severity}
+
+    def line(self, text: str) -> str:
+        """As a response has it, with its exact words.
+
+        >>> Passage(4, 7, "tone").line("The cat sat.")
+        'tone @4-7: "cat"'
+        """
+        words = json.dumps(text[self.start : self.end], ensure_ascii=False)
+        severity = f"/{self.severity}" if self.severity else ""
+        return f"{self.category}{severity} @{self.start}-{self.end}: {words}"
+
+
+def lines_of(passages: Iterable[Passage], text: str) -> str:
+    """The lines of passages, in the order of the text; each once."""
+    return "\n".join(one.line(text) for one in sorted(set(passages)))
+
+
+def passages_kept(lines: str) -> list[Passage]:
+    """The passages of a response that has been checked and stored.
+
+    >>> passages_kept('tone/minor @4-7: "cat"')
+    [Passage(start=4, end=7, category='tone', severity='minor')]
+    """
+    found = []
+    for line in lines.splitlines():
+        if entry := re.match(r"(\w+)(?:/(\w+))? @(\d+)-(\d+): ", line):
+            found.append(Passage(int(entry[3]), int(entry[4]), entry[1], entry[2] or ""))
+    return found
+
+
+def passage_line(one: Mapping[str, Any]) -> str:
+    """The line of a passage that is sent as an object: with ``words`` or with ``start`` and ``end``.
+
+    >>> passage_line({"words": "cat", "category": "tone", "severity": "minor"})
+    'tone/minor: "cat"'
+    """
+    severity = f"/{one['severity']}" if one.get("severity") else ""
+    place = f" @{one['start']}-{one['end']}" if one.get("start") is not None and "end" in one else ""
+    words = f": {json.dumps(str(one['words']), ensure_ascii=False)}" if one.get("words") else ""
+    nth = f" #{one['nth']}" if one.get("nth") else ""
+    return f"{one.get('category', '')}{severity}{place}{words}{nth}"
+
+
+@dataclass(frozen=True)
+class PassageReader:
+    """Reads lines about one text."""
+
+    text: str
+    asked: Passages
+    most: int = MOST
+    _searched: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    def read(self, written: str) -> list[Passage]:
+        """The passages of an answer; raises ``PassageFault`` with its line.
+
+        >>> asked = Passages("t", (Option("tone", "Tone"),))
+        >>> PassageReader("The cat sat.", asked).read('Tone: "cat"')
+        [Passage(start=4, end=7, category='tone', severity='')]
+        """
+        if written.strip().strip("\"'.").lower() == NONE:
+            return []
+        found: list[Passage] = []
+        at = 0
+        written = written.strip().replace("\r\n", "\n")
+        while at < len(written):
+            entry = _ENTRY.match(written, at)
+            if entry is None or not (entry["words"] or entry["start"]):
+                entry = _LOOSE.match(written, at)
+            number = len(found) + 1
+            if entry is None:
+                line = written[at:].strip().split("\n", 1)[0]
+                raise PassageFault(f"passage {number}: {line[:60]!r} can't be read; expected {self.form}")
+            found.append(self._passage(number, entry.groupdict()))
+            at = entry.end()
+            if len(found) > self.most:
+                raise PassageFault(f"marks more than {self.most} passages")
+        return sorted(set(found))
+
+    @property
+    def form(self) -> str:
+        """How a passage is written."""
+        severity = "/severity" if self.asked.severities else ""
+        return f'category{severity}: "the exact words"'
+
+    def _passage(self, number: int, entry: Mapping[str, Any]) -> Passage:
+        category = self._named(number, "category", entry["category"], self.asked.categories)
+        severity = ""
+        if self.asked.severities:
+            severity = self._named(number, "severity", entry.get("severity") or "", self.asked.severities)
+        elif entry.get("severity"):
+            raise PassageFault(
+                f"passage {number}: has a severity, {entry['severity']!r}; passages have none here"
+            )
+        words = _words(entry.get("words") or "")
+        if entry.get("start") is not None:
+            start, end = int(entry["start"]), int(entry["end"])
+            if not 0 <= start < end <= len(self.text):
+                raise PassageFault(
+                    f"passage {number}: {start}-{end} isn't in the text, which has {len(self.text)} characters"
+                )
+            if words and _letters(words) != _letters(self.text[start:end]):
+                raise PassageFault(
+                    f"passage {number}: the text has {self.text[start:end][:60]!r} at {start}-{end}, not {words[:60]!r}"
+                )
+        else:
+            start, end = self._place(number, words, entry.get("nth"))
+        return Passage(start, end, category, severity)
+
+    def _named(self, number: int, what: str, given: str, options: Sequence[Option]) -> str:
+        plain = given.strip().strip("*_`").lower()
+        for option in options:
+            if plain in (option.value, option.value.replace("_", " "), option.label.lower()):
+                return option.value
+        known = ", ".join(option.value for option in options)
+        got = f"{what} {given!r} is none of" if given else f"{what} is missing; expected one of"
+        raise PassageFault(f"passage {number}: {got}: {known}")
+
+    def _place(self, number: int, words: str, nth: Any) -> tuple[int, int]:
+        places = self._places(words)
+        if not places:
+            raise PassageFault(f"passage {number}: {words[:60]!r} isn't in the text; copy its exact words")
+        if nth is None and len(places) > 1:
+            raise PassageFault(
+                f"passage {number}: {words[:60]!r} is in the text {len(places)} times; add more words, or #1 for the first"
+            )
+        which = int(nth or 1)
+        if not 1 <= which <= len(places):
+            raise PassageFault(
+                f"passage {number}: {words[:60]!r} has no occurrence #{which}; it has {len(places)}"
+            )
+        return places[which - 1]
+
+    def _places(self, words: str) -> list[tuple[int, int]]:
+        """Where words are in the text; if nowhere exactly, then without regard to case, spaces and the form of quotes."""
+        if not words:
+            return []
+        if exact := _occurrences(self.text, words):
+            return [(at, at + len(words)) for at in exact]
+        if not self._searched:
+            self._searched["plain"], self._searched["at"] = _plain(self.text)
+        plain, at = self._searched["plain"], self._searched["at"]
+        sought = _plain(words.strip())[0].strip()
+        found = _occurrences(plain, sought) if sought else []
+        return [(at[place], at[place + len(sought) - 1] + 1) for place in found]
+
+
+def _words(written: str) -> str:
+    written = written.strip()
+    if len(written) > 1 and written[0] == written[-1] == '"':
+        try:
+            return str(json.loads(written, strict=False))
+        except ValueError:
+            return written[1:-1]
+    return written.strip("“”„\"'")
+
+
+def _letters(text: str) -> str:
+    """What must be the same in words and in the passage that they name; spaces and signs may differ."""
+    return "".join(letter for letter in _plain(text)[0] if letter.isalnum())
+
+
+def _occurrences(text: str, words: str) -> list[int]:
+    found, at = [], text.find(words)
+    while at >= 0:
+        found.append(at)
+        at = text.find(words, at + 1)
+    return found
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
+    """A text as searches compare it, and the place of each of its characters in the text itself."""
+    letters: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text.translate(_QUOTES)):
+        if unicodedata.category(letter) in _DROPPED:
+            continue
+        plain = " " if letter.isspace() else unicodedata.normalize("NFKC", letter).casefold()
+        if plain == " " and letters and letters[-1] == " ":
+            continue
+        letters += plain
+        places += [place] * len(plain)
+    return "".join(letters), places

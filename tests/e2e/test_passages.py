@@ -1,0 +1,88 @@
+"""Passages of a text are marked with the mouse, by touch and with the keyboard alone; the box has what the server reads."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotator.hit_types.base import FieldErrors
+from annotator.hit_types.declaration.document import document_read
+from annotator.hit_types.declaration.making import case_of
+from tests.annotator.hit_types.declaration.files import MORE_FILE, more_kinds
+from tests.e2e.task_screens import show
+
+pytestmark = pytest.mark.browser
+
+PAYLOAD, GOLD = case_of(more_kinds(), document_read(MORE_FILE.read_bytes()).value["examples"][0])
+#: Where a word of the text is on the page, the nth time that it occurs.
+BOX = """([word, nth]) => {
+    const place = document.querySelector('[data-block=story] .block__text');
+    let at = -1;
+    for (let turn = 0; turn < nth; turn += 1) at = place.textContent.indexOf(word, at + 1);
+    const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const node = walker.currentNode;
+        if (at < node.length) {
+            const range = document.createRange();
+            range.setStart(node, at);
+            range.setEnd(node, Math.min(node.length, at + word.length));
+            const box = range.getBoundingClientRect();
+            return [box.left + 1, box.right - 1, box.top + box.height / 2];
+        }
+        at -= node.length;
+    }
+}"""
+
+
+def test_passages_are_marked_by_mouse_and_keyboard(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = more_kinds()
+    show(style, page, monkeypatch, kind.stages(PAYLOAD)[0])
+    question = page.locator("[data-asked]", has=page.locator("textarea[name=errors]"))
+    box = page.locator("textarea[name=errors]")
+    expect(question.get_by_role("button", name="Spelling")).to_be_disabled()
+    # With the mouse: drag over two words, choose a category.
+    left, _, y = page.evaluate(BOX, ["teh mat", 1])
+    _, right, _ = page.evaluate(BOX, ["mat", 1])
+    page.mouse.move(left, y)
+    page.mouse.down()
+    page.mouse.move(right, y, steps=4)
+    page.mouse.up()
+    question.get_by_role("button", name="Spelling").click()
+    expect(box).to_have_value('spelling/minor @13-20: "teh mat"')
+    # By two taps, on the first and the last word; it overlaps the other passage.
+    for word in ("mat", "Teh"):
+        left, _, y = page.evaluate(BOX, [word, 1])
+        page.mouse.click(left + 2, y)
+    question.get_by_role("combobox").select_option("major")
+    question.get_by_role("button", name="Wrong fact").click()
+    expect(box).to_have_value('spelling/minor @13-20: "teh mat"\nfact/major @17-25: "mat. Teh"')
+    # With the keyboard alone: the first word and the next one; a number marks.
+    page.evaluate("getSelection().removeAllRanges()")
+    page.locator("[data-block=story] .block__text").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("1")
+    expect(question.get_by_role("listitem")).to_have_count(3)
+    first = box.input_value().split("\n")[0]
+    assert first == 'spelling/major @0-9: "Zoë 😀 sat"'
+    # Nothing of the text has changed, and the server reads what is in the box.
+    assert page.locator("[data-block=story] .block__text").evaluate("e => e.textContent") == PAYLOAD["story"]
+    sent = GOLD | {"errors": box.input_value()}
+    assert kind.parse_response(PAYLOAD, sent, 0)["errors"] == box.input_value()
+    # A passage is removed, and lines can be written by hand.
+    question.get_by_role("button", name="Remove").first.click()
+    expect(question.get_by_role("listitem")).to_have_count(2)
+    question.get_by_text("Edit as text").click()
+    box.fill('fact/minor: "best"')
+    expect(question.get_by_role("listitem")).to_contain_text("best")
+    expect(question.get_by_role("listitem")).to_contain_text("Wrong fact · Minor")
+    # The slider answers only once it is moved.
+    slider = page.get_by_role("slider")
+    expect(page.locator("textarea[name=sure]")).to_have_value("")
+    slider.press("ArrowRight")
+    expect(page.locator("textarea[name=sure]")).to_have_value("55")
+    with pytest.raises(FieldErrors, match="steps of 5"):
+        kind.parse_response(PAYLOAD, sent | {"sure": "52"}, 0)
