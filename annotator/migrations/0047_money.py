@@ -2,6 +2,7 @@
 
 import annotator.core.ranges
 import django.db.models.deletion
+from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
@@ -72,12 +73,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='study',
             name='budget_cap',
-            field=models.DecimalField(blank=True, decimal_places=2, help_text="No task and no paid exam is given out whose pay would take what is earned and in hand above this amount. The panel's fees come on top. Leave empty for no cap.", max_digits=10, null=True, validators=[annotator.core.ranges.InRange(0.01, 10000000)]),
+            field=models.DecimalField(blank=True, decimal_places=2, help_text="No task and no paid exam is given out whose pay would take what is earned and in hand above this amount. The panel's fees come on top. Leave empty for no cap.", max_digits=10, null=True, validators=[annotator.core.ranges.InRange(Decimal('0.01'), 10000000)]),
         ),
         migrations.AddField(
             model_name='study',
             name='budget_notice',
-            field=models.DecimalField(blank=True, decimal_places=2, help_text='When everything earned and in hand reaches this amount, the pages of the study say so. Leave empty for no notice.', max_digits=10, null=True, validators=[annotator.core.ranges.InRange(0.01, 10000000)]),
+            field=models.DecimalField(blank=True, decimal_places=2, help_text='When everything earned and in hand reaches this amount, the pages of the study say so. Leave empty for no notice.', max_digits=10, null=True, validators=[annotator.core.ranges.InRange(Decimal('0.01'), 10000000)]),
         ),
         migrations.AlterField(
             model_name='ledgerentry',
@@ -90,11 +91,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(('budget_notice__range', (0.01, 10000000))), name='study_budget_notice_in_range'),
+            constraint=models.CheckConstraint(condition=models.Q(('budget_notice__range', (Decimal('0.01'), 10000000))), name='study_budget_notice_in_range'),
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(('budget_cap__range', (0.01, 10000000))), name='study_budget_cap_in_range'),
+            constraint=models.CheckConstraint(condition=models.Q(('budget_cap__range', (Decimal('0.01'), 10000000))), name='study_budget_cap_in_range'),
         ),
         migrations.AddField(
             model_name='paybatch',

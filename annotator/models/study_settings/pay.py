@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.db import models
 
 from annotator.core.ranges import InRange
@@ -39,14 +41,14 @@ class Pay(models.Model):
     )  # fmt: skip
     budget_notice = setting(
         models.DecimalField(
-            max_digits=10, decimal_places=2, null=True, blank=True, validators=[InRange(0.01, 10_000_000)],
+            max_digits=10, decimal_places=2, null=True, blank=True, validators=[InRange(Decimal("0.01"), 10_000_000)],
             help_text="When everything earned and in hand reaches this amount, the pages of the study say so. Leave empty for no notice.",
         ),
         "Notice at this cost", SettingGroup.PAY, snapshot=False,
     )  # fmt: skip
     budget_cap = setting(
         models.DecimalField(
-            max_digits=10, decimal_places=2, null=True, blank=True, validators=[InRange(0.01, 10_000_000)],
+            max_digits=10, decimal_places=2, null=True, blank=True, validators=[InRange(Decimal("0.01"), 10_000_000)],
             help_text="No task and no paid exam is given out whose pay would take what is earned and in hand above this amount."
             " The panel's fees come on top. Leave empty for no cap.",
         ),
