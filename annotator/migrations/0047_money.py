@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='study',
             name='budget_notice',
-            field=models.DecimalField(blank=True, decimal_places=2, help_text='When everything earned and in hand reaches this amount, the pages of the study say so. Leave empty for no notice.', max_digits=10, null=True, validators=[annotator.core.ranges.InRange(Decimal('0.01'), 10000000)]),
+            field=models.DecimalField(blank=True, decimal_places=2, help_text='When everything earned and in hand reaches this amount, the payments page says so, and notices of pay do. Leave empty for no notice.', max_digits=10, null=True, validators=[annotator.core.ranges.InRange(Decimal('0.01'), 10000000)]),
         ),
         migrations.AlterField(
             model_name='ledgerentry',

@@ -57,7 +57,8 @@ FROM judged, exams, entries, tasks, sitting
 class Budget:
     """What a study costs so far, in its currency. ``items``, ``exams`` and ``entries`` (bonuses, screen-outs, top-ups, rewards) are
     earned, accepted or not; ``in_hand`` is reserved for ``tasks`` that are open or may still come late, ``exam_in_hand`` for ``sitting``
-    exams. ``notice`` and ``cap`` are the study's settings, None if there are none."""
+    exams. ``notice`` and ``cap`` are the study's settings, None if there are none; ``next_pay`` is what the next task
+    pays."""
 
     items: Decimal
     exams: Decimal
@@ -68,6 +69,7 @@ class Budget:
     sitting: int
     notice: Decimal | None = None
     cap: Decimal | None = None
+    next_pay: Decimal = Decimal(0)
 
     @property
     def earned(self) -> Decimal:
@@ -94,6 +96,11 @@ class Budget:
         """What can still be given out under the cap, never negative; None without a cap."""
         return None if self.cap is None else max(self.cap - self.committed, Decimal(0))
 
+    @property
+    def full(self) -> bool:
+        """Whether the cap leaves no room for another task."""
+        return not self.admits(self.next_pay)
+
     def admits(self, amount: Decimal) -> bool:
         """Whether work with this pay can be given out under the cap. Unpaid work always can.
 
@@ -118,7 +125,9 @@ def budget_of(study: Study) -> Budget:
             },
         )
         row = cursor.fetchone()
-    return Budget(*row, notice=study.budget_notice, cap=study.budget_cap)
+    return Budget(
+        *row, notice=study.budget_notice, cap=study.budget_cap, next_pay=Decimal(study.pay_per_item)
+    )
 
 
 def is_reserved(assignment: Assignment) -> bool:
@@ -132,4 +141,4 @@ def is_reserved(assignment: Assignment) -> bool:
 
 def cap_reached(study: Study) -> bool:
     """Whether the study's cap leaves no room for another task; False without a query if it has none."""
-    return study.budget_cap is not None and not budget_of(study).admits(study.pay_per_item)
+    return study.budget_cap is not None and budget_of(study).full

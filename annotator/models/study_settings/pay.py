@@ -42,7 +42,7 @@ class Pay(models.Model):
     budget_notice = setting(
         models.DecimalField(
             max_digits=10, decimal_places=2, null=True, blank=True, validators=[InRange(Decimal("0.01"), 10_000_000)],
-            help_text="When everything earned and in hand reaches this amount, the pages of the study say so. Leave empty for no notice.",
+            help_text="When everything earned and in hand reaches this amount, the payments page says so, and notices of pay do. Leave empty for no notice.",
         ),
         "Notice at this cost", SettingGroup.PAY, snapshot=False,
     )  # fmt: skip
