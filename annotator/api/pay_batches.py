@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.access import REVIEWER, person, study_of
-from annotator.api.payments import amount
+from annotator.api.payments import amount as money
 from annotator.api.studies import ERRORS
 from annotator.core.known_keys import KnownKeysSerializer
 from annotator.models import PayBatch, PayPart, Study
@@ -29,14 +29,14 @@ class PaymentSerializer(serializers.Serializer[Any]):
     rater = serializers.IntegerField()
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=PayPart.Kind.choices)
-    amount = amount()
-    credit = amount(help_text="The part of a fixed reward above what the person earned by their work.")
+    amount = money()
+    credit = money(help_text="The part of a fixed reward above what the person earned by their work.")
 
 
 class LeftOutSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     why = serializers.CharField()
-    amount = amount()
+    amount = money()
 
 
 class PayPartSerializer(serializers.ModelSerializer[PayPart]):
@@ -62,7 +62,7 @@ class PayProposalSerializer(serializers.Serializer[Any]):
     currency = serializers.CharField()
     fault = serializers.CharField(help_text="Why nothing can be paid; empty if something can.")
     digest = serializers.CharField(help_text="Send it with the batch: it confirms who gets what.")
-    total = amount(help_text="Without the panel's fees.")
+    total = money(help_text="Without the panel's fees.")
     payments = PaymentSerializer(many=True)
     left_out = LeftOutSerializer(many=True)
     batches = PayBatchSerializer(many=True)
@@ -87,23 +87,23 @@ class PaySettleSerializer(KnownKeysSerializer):
 class TopUpAmountSerializer(serializers.Serializer[Any]):
     rater = serializers.IntegerField()
     name = serializers.CharField()
-    amount = amount()
+    amount = money()
 
 
 class TopUpSerializer(serializers.Serializer[Any]):
     currency = serializers.CharField()
-    floor = amount(help_text="The study's minimum pay per hour.")
-    per_hour = amount(
+    floor = money(help_text="The study's minimum pay per hour.")
+    per_hour = money(
         allow_null=True, help_text="The median over `people`; null if it's undefined, and `why` says why."
     )
     people = serializers.IntegerField()
     why = serializers.CharField()
-    total = amount(help_text="What the top-up costs, without a panel's fees.")
+    total = money(help_text="What the top-up costs, without a panel's fees.")
     amounts = TopUpAmountSerializer(many=True)
 
 
 class TopUpAskedSerializer(KnownKeysSerializer):
-    total = amount(help_text="What the proposed top-up costs: it confirms it.")
+    total = money(help_text="What the proposed top-up costs: it confirms it.")
 
 
 def _spending(request: Request, slug: str) -> Study:

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -20,6 +21,7 @@ from annotator.accounts.return_link import return_path
 from annotator.hit_types.base import Stage
 from annotator.models import Consent, ExamAnswer, ExamAttempt, Judgment, Message, Participation, Rater
 from annotator.selectors.ledger import LedgerLine, ledger_lines
+from annotator.selectors.owed import CENT
 from annotator.selectors.participation import Earnings, earnings_of
 from annotator.selectors.places import place_alerts_of
 from annotator.selectors.study import study_hit_type
@@ -87,7 +89,13 @@ def _account(earnings: Earnings, lines: list[LedgerLine]) -> tuple[Earnings, dic
     study = participation.study
     shown = exit_shown(participation, earnings)
     can_end = not shown and earnings.done and study.partly_code
-    return earnings, shown | {"can_end": bool(can_end), "lines": [(one, _line_words(one)) for one in lines]}
+    return earnings, shown | {"can_end": bool(can_end), "lines": [(one, _line_words(one), _line_amount(one)) for one in lines]}
+
+
+def _line_amount(line: LedgerLine) -> str:
+    """The amount, with fractions of a cent where there are any."""
+    places = 2 if line.amount == line.amount.quantize(CENT) else 4
+    return ("−" if line.sign < 0 else "") + number_format(line.amount, places)
 
 
 def _line_words(line: LedgerLine) -> str:
