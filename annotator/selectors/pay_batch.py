@@ -157,7 +157,9 @@ def _payments(
     elif person.panel_status == "SCREENED OUT":
         fixed = (SCREENED, rewards.screened)
     kind, reward = fixed
-    if kind and kind not in done and reward:
+    # Somebody may have recorded by hand what the panel had paid already.
+    known = reward is not None and person.panel_status != "AWAITING REVIEW" and balance.paid >= reward
+    if kind and kind not in done and reward and not known:
         credit = max(reward - owed, Decimal(0))
         found.append(Payment(balance.rater, balance.name, kind, remote, reward, credit))
         owed = owed + credit - reward

@@ -19,7 +19,7 @@ from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
-from annotator.services.budget import budget_admits, item_pay
+from annotator.services.budget import budget_admits, pay_for_item
 from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 from annotator.services.place_claim import place_claim
 
@@ -53,7 +53,7 @@ def assignment_lease(participation: Participation) -> Assignment | None:
                 "full", gettext("You have done the maximum number of tasks per person in this study.")
             )
     admitted = participation.rater.rehearsal or budget_admits(
-        study=study, pay=item_pay(study, study.snapshot_id)
+        study=study, pay=pay_for_item(study, study.snapshot_id)
     )
     assignment = place_claim(participation, study) if admitted else None
     if assignment is None:
@@ -143,7 +143,7 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
 
 
 def _leased_again(assignment: Assignment, study: Study) -> bool:
-    pay = item_pay(study, study.snapshot_id)
+    pay = pay_for_item(study, study.snapshot_id)
     if not assignment.rater.rehearsal and not budget_admits(study=study, pay=pay, instead_of=assignment):
         return False
     place = (

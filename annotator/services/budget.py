@@ -25,10 +25,10 @@ def budget_admits(*, study: Study, pay: Decimal, instead_of: Assignment | None =
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("budget of", study.pk)])
     held = Decimal(0)
     if instead_of is not None and is_reserved(instead_of):
-        held = item_pay(study, instead_of.snapshot_id)
+        held = pay_for_item(study, instead_of.snapshot_id)
     return budget_of(study).admits(pay - held)
 
 
-def item_pay(study: Study, snapshot: int | None) -> Decimal:
+def pay_for_item(study: Study, snapshot: int | None) -> Decimal:
     """The pay for an item in a version of the study; from before versions were kept with tasks, the current pay."""
     return Decimal(str(snapshot_content(snapshot)["pay_per_item"])) if snapshot else study.pay_per_item

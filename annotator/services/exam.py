@@ -35,7 +35,7 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import participation_release
 from annotator.services.audit import audit_write
-from annotator.services.budget import budget_admits, item_pay
+from annotator.services.budget import budget_admits, pay_for_item
 
 
 @transaction.atomic
@@ -65,7 +65,7 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
         raise Refused("no_places", gettext("All tasks are taken at the moment, so the exam is closed."))
     first = not any(one.submitted_at for one in every.all())
     pay = Decimal(rules.get("exam_pay", "0")) if first else Decimal(0)
-    task = item_pay(participation.study, participation.study.snapshot_id)
+    task = pay_for_item(participation.study, participation.study.snapshot_id)
     # Whoever begins an exam should find a task afterwards, so there must be room for both.
     if not participation.rater.rehearsal and not budget_admits(study=participation.study, pay=pay + task):
         raise Refused("no_places", gettext("All tasks are taken at the moment, so the exam is closed."))

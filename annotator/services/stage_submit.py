@@ -25,7 +25,7 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import consent_digests
 from annotator.services.assignment_lock import assignment_lock
-from annotator.services.budget import budget_admits, item_pay
+from annotator.services.budget import budget_admits, pay_for_item
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _late_within_cap(assignment: Assignment) -> None:
     study = assignment.participation.study
     if assignment.state == Assignment.State.LEASED or assignment.rater.rehearsal:
         return
-    pay = item_pay(study, assignment.snapshot_id)
+    pay = pay_for_item(study, assignment.snapshot_id)
     if not budget_admits(study=study, pay=pay, instead_of=assignment):
         raise Refused("lease_expired", gettext("Time ran out, and the task was given back."))
 

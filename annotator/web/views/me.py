@@ -89,7 +89,10 @@ def _account(earnings: Earnings, lines: list[LedgerLine]) -> tuple[Earnings, dic
     study = participation.study
     shown = exit_shown(participation, earnings)
     can_end = not shown and earnings.done and study.partly_code
-    return earnings, shown | {"can_end": bool(can_end), "lines": [(one, _line_words(one), _line_amount(one)) for one in lines]}
+    return earnings, shown | {
+        "can_end": bool(can_end),
+        "lines": [(one, _line_words(one), _line_amount(one)) for one in lines],
+    }
 
 
 def _line_amount(line: LedgerLine) -> str:
@@ -104,7 +107,9 @@ def _line_words(line: LedgerLine) -> str:
         words = (
             ngettext("{tasks} task, accepted", "{tasks} tasks, accepted", line.number)
             if line.kind == "items"
-            else ngettext("{tasks} task, still being checked", "{tasks} tasks, still being checked", line.number)
+            else ngettext(
+                "{tasks} task, still being checked", "{tasks} tasks, still being checked", line.number
+            )
         )
         return words.format(tasks=line.number)
     return {

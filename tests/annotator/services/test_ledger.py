@@ -119,7 +119,10 @@ def test_balances_hold_under_random_operations(seed: int) -> None:
     books.agrees()
 
 
-@pytest.mark.parametrize("amount", ["-1", "0", "0.001", "1e30", "100000.01", "NaN", "sNaN", "Infinity", "0.0000000000000000000000001"])
+@pytest.mark.parametrize(
+    "amount",
+    ["-1", "0", "0.001", "1e30", "100000.01", "NaN", "sNaN", "Infinity", "0.0000000000000000000000001"],
+)
 def test_a_forged_amount_is_refused(amount: str) -> None:
     study = make_study(items=1, launched=True)
     person = make_participation(study)
@@ -178,7 +181,12 @@ def test_two_payments_of_the_same_money_at_once_are_one() -> None:
         try:
             gate.wait(timeout=60)
             LedgerEntry.objects.create(
-                study=study, rater_id=person.rater_id, kind="payment", amount=1, reason="x", reference=str(number)
+                study=study,
+                rater_id=person.rater_id,
+                kind="payment",
+                amount=1,
+                reason="x",
+                reference=str(number),
             )
             paid.append(True)
         except IntegrityError:

@@ -313,3 +313,16 @@ def test_the_database_holds_one_open_batch_and_the_rules_of_the_ledger(world: Wo
     ):
         with pytest.raises(IntegrityError), transaction.atomic():
             change()
+
+
+def test_what_was_recorded_by_hand_is_not_recorded_again(world: World) -> None:
+    ben = world.people["ben"]
+    world.books.move(ben.recruiter_session, "APPROVED")
+    panel_reconcile(row=PanelStudy.objects.get(pk=world.row.pk))
+    payments_record(
+        study=world.study, by=None, reference="on Prolific", amounts={ben.rater_id: Decimal("1.00")}
+    )
+    assert ben.rater_id not in {one.rater for one in pay_proposal(world.study).payments}
+    pay_batch_send(batch=world.make())
+    assert world.got() == ALL
+    world.agrees()
