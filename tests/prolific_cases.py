@@ -44,7 +44,7 @@ def cases() -> list[dict[str, Any]]:
         books.complete(books.arrive(study, "p1"), "DONE")
         books.move(books.arrive(study, "p2"), "TIMED-OUT")
         api.submissions(study)
-        api.submissions_approve([one for one in books.submissions])
+        api.submissions_approve(list(books.submissions))
         made = api.bonuses_set_up(study, [("p1", Decimal("0.35"))])
         api.bonuses_pay(made.id)
         api.bonuses_of(next(iter(books.submissions)))

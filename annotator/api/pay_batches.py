@@ -106,12 +106,9 @@ class TopUpAskedSerializer(KnownKeysSerializer):
     total = money(help_text="What the proposed top-up costs: it confirms it.")
 
 
-def _spending(request: Request, slug: str) -> Study:
-    """The study, for a reviewer of it who may spend the money of its workspace."""
-    study = study_of(request, slug, REVIEWER)
+def _spending(request: Request, study: Study) -> None:
     if not may_spend(user=request.user, study=study):
         raise Http404("not an editor of the workspace")
-    return study
 
 
 def _shown(study: Study, batch: PayBatch) -> Any:
@@ -137,9 +134,10 @@ class PayPanel(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Pay what was proposed: approve submissions and pay bonuses. With the key of a batch that failed half-way, continue it: nobody is
         paid twice. Needs the role of an editor of the workspace."""
-        study = _spending(request, slug)
+        study = study_of(request, slug, REVIEWER)
         form = PayBatchAskedSerializer(data=request.data)
         form.is_valid(raise_exception=True)
+        _spending(request, study)
         batch = pay_batch_make(study=study, by=person(request), **form.validated_data)
         return Response(_shown(study, pay_batch_send(batch=batch)), status=status.HTTP_201_CREATED)
 
@@ -150,9 +148,10 @@ class PaySettle(APIView):
     @extend_schema(request=PaySettleSerializer, responses={200: PayBatchSerializer, **ERRORS})
     def post(self, request: Request, slug: str) -> Response:
         """Say whether the part whose reply was lost was paid, or cancel what wasn't sent. Needs the role of an editor of the workspace."""
-        study = _spending(request, slug)
+        study = study_of(request, slug, REVIEWER)
         form = PaySettleSerializer(data=request.data)
         form.is_valid(raise_exception=True)
+        _spending(request, study)
         batch = pay_batch_open(study)
         if batch is None or batch.key != form.validated_data["key"]:
             raise ValidationError({"key": "No batch with this key is open."})

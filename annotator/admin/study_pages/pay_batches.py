@@ -31,9 +31,9 @@ def pay_panel(request: HttpRequest, study: Study) -> HttpResponse:
         raise Http404("this study's panel has no API")
     if request.method == "POST":
         study_get_for(user=request.user, pk=study.pk, role=REVIEWER)
-        if not may_spend(user=request.user, study=study):
-            raise Http404("not an editor of the workspace")
         try:
+            if not may_spend(user=request.user, study=study):
+                raise ValidationError("Only an editor of the workspace can pay from its account. Nothing was sent.")
             _carry_out(request, study)
         except ValidationError as error:
             messages.error(request, " ".join(error.messages))

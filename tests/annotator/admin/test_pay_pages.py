@@ -104,7 +104,10 @@ def test_others_can_neither_see_nor_pay(study: Study, books: ProlificBooks) -> N
     study.memberships.create(user=member, role="reviewer")
     stranger.force_login(member)
     assert "An editor of the workspace can pay this" in stranger.get(page(study)).content.decode()
-    assert stranger.post(page(study), sent | {"send": "1"}).status_code == 404, "it isn't their money"
+    refused = stranger.post(page(study), sent | {"send": "1"}, follow=True).content.decode()
+    assert "Only an editor of the workspace can pay" in refused, "it isn't their money"
+    reply = stranger.post(f"{api}panel/", sent, content_type="application/json")
+    assert reply.status_code == 404
     assert not PayBatch.objects.exists()
 
 

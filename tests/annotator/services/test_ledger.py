@@ -72,11 +72,10 @@ class Books:
             payments_undo(study=self.study, by=None, reference=reference)
             del self.payments[reference]
         elif what == "change":
-            with pytest.raises(IntegrityError), transaction.atomic():
-                LedgerEntry.objects.create(
-                    study=self.study, rater=person.rater, kind="bonus", amount="0.01", reason="x"
-                )
-                LedgerEntry.objects.filter(study=self.study).update(amount=99)
+            entries = LedgerEntry.objects.filter(study=self.study)
+            if entries.exists():
+                with pytest.raises(IntegrityError), transaction.atomic():
+                    entries.update(amount=99)
 
     def pays(self, rater: int, reference: str) -> None:
         balance = next(one for one in balances_of(self.study) if one.rater == rater)
@@ -100,7 +99,7 @@ class Books:
     def agrees(self) -> None:
         for balance in balances_of(self.study):
             assert balance.owed == self.owed(balance.rater)
-            assert balance.owed > Decimal("-0.005"), "at most the rounding of one payment"
+            assert balance.owed >= Decimal("-0.005"), "at most the rounding of one payment"
             lines = ledger_lines(rater_id=balance.rater).get(self.study.pk, [])
             assert sum(line.sign * line.amount for line in lines) == balance.owed
             checking = sum((line.amount for line in lines if line.kind == "checking"), Decimal(0))
