@@ -20,6 +20,7 @@ from psycopg import sql
 
 from annotator.services.erasure import FOLDER as TOMBSTONES
 from annotator.services.erasure import erasures_replay
+from annotator.services.ledger_copy import ledger_copied
 from foretell import earlier_database, unfinished_restore
 from foretell.backup import FILES, FORMAT, MANIFEST, BackupError, digest, key_fingerprint, tables
 
@@ -172,7 +173,7 @@ def _migrate_to(recorded: list[list[str]]) -> None:
 
 
 def _rows_restore(folder: Path, manifest: dict[str, Any]) -> None:
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic(), ledger_copied(), connection.cursor() as cursor:
         identifiers = sql.SQL(", ").join(map(sql.Identifier, manifest["tables"]))
         cursor.execute(sql.SQL("TRUNCATE {}").format(identifiers))
         # Foreign keys are checked at the end, so the order of the tables doesn't matter.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
@@ -27,6 +28,7 @@ from annotator.models import (
     Explanation,
     Item,
     Judgment,
+    LedgerEntry,
     Membership,
     Participation,
     Place,
@@ -39,6 +41,7 @@ from annotator.models import (
 from annotator.selectors.adjudication import labels_digest
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
+from annotator.services.ledger_copy import ledger_copied
 from annotator.services.workspace import workspace_create
 from evaluation.models import Call, Endpoint, Pipeline, Run
 from evaluation.releases.archive import ArchiveError
@@ -133,7 +136,8 @@ class _ReleaseImport:
                     one
                 ) in made:  # two answers are the same by their digests: contested items, agreement so far
                     one.digest = digest_of(answer_of(self._kinds[one.study_id], one.response))
-            model._default_manager.bulk_create(made)
+            with ledger_copied() if model is LedgerEntry else nullcontext():
+                model._default_manager.bulk_create(made)
             found.update(zip((row["id"] for row in batch), (one.pk for one in made), strict=True))
         return found
 

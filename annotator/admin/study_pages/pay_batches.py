@@ -33,7 +33,9 @@ def pay_panel(request: HttpRequest, study: Study) -> HttpResponse:
         study_get_for(user=request.user, pk=study.pk, role=REVIEWER)
         try:
             if not may_spend(user=request.user, study=study):
-                raise ValidationError("Only an editor of the workspace can pay from its account. Nothing was sent.")
+                raise ValidationError(
+                    "Only an editor of the workspace can pay from its account. Nothing was sent."
+                )
             _carry_out(request, study)
         except ValidationError as error:
             messages.error(request, " ".join(error.messages))

@@ -15,6 +15,7 @@ from annotator.models import ExamAttempt, Judgment, LedgerEntry, Participation, 
 from annotator.selectors.ledger import ledger_lines
 from annotator.selectors.owed import balances_of
 from annotator.selectors.participation import earnings_of
+from annotator.services.ledger_copy import ledger_copied
 from annotator.services.payment import bonus_give, payments_record, payments_undo, work_accept
 from annotator.services.study_removal import study_delete, study_purge
 from tests.factories import make_participation, make_study
@@ -199,3 +200,14 @@ def test_two_payments_of_the_same_money_at_once_are_one() -> None:
     for thread in threads:
         thread.join(timeout=120)
     assert sorted(paid) == [False, False, False, True]
+
+
+def test_a_copy_of_a_ledger_comes_before_what_it_was_earned_by() -> None:
+    """As in a backup that is restored, or a release that is imported."""
+    study = make_study(items=1, launched=True)
+    person = make_participation(study)
+    row = {"study": study, "rater": person.rater, "kind": "payment", "amount": 1, "reason": "x"}
+    with ledger_copied():
+        LedgerEntry.objects.create(**row)
+    with pytest.raises(IntegrityError, match="is owed"), transaction.atomic():
+        LedgerEntry.objects.create(**row)

@@ -22,7 +22,9 @@ pytestmark = pytest.mark.django_db
 def worked(seconds: list[float], *, floor: str = "9.00") -> Study:
     """A study in which each person did one task for 0.10 in this many seconds."""
     study = make_study(items=1, launched=True, pay_per_item="0.10")
-    Study.objects.filter(pk=study.pk).update(pay_floor_per_hour=floor)  # people turned out slower than planned
+    Study.objects.filter(pk=study.pk).update(
+        pay_floor_per_hour=floor
+    )  # people turned out slower than planned
     study.refresh_from_db()
     for one in seconds:
         Judgment.objects.create(
