@@ -7,8 +7,8 @@ from typing import Literal, Required, TypedDict, Unpack
 from foretell_client.transport import Transport, part
 
 BonusKind = Literal["bonus", "screen_out"]
-KindFbe = Literal["approve", "screen_out", "bonus"]
 Outcome = Literal["paid", "unpaid", "cancel"]
+PayKind = Literal["approve", "screen_out", "bonus"]
 PayPartState = Literal["waiting", "set_up", "sending", "sent", "cancelled"]
 
 
@@ -66,7 +66,7 @@ class PayBatchAsked(TypedDict, total=False):
 
 class PayPart(TypedDict):
     number: int
-    kind: KindFbe
+    kind: PayKind
     people: int
     amount: str
     cost: str | None
@@ -92,7 +92,7 @@ class PaySettle(TypedDict, total=False):
 class Payment(TypedDict):
     rater: int
     name: str
-    kind: KindFbe
+    kind: PayKind
     amount: str
     credit: str
 
