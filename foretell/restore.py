@@ -20,7 +20,6 @@ from psycopg import sql
 
 from annotator.services.erasure import FOLDER as TOMBSTONES
 from annotator.services.erasure import erasures_replay
-from annotator.services.ledger_copy import ledger_copied
 from foretell import earlier_database, unfinished_restore
 from foretell.backup import FILES, FORMAT, MANIFEST, BackupError, digest, key_fingerprint, tables
 
@@ -173,9 +172,11 @@ def _migrate_to(recorded: list[list[str]]) -> None:
 
 
 def _rows_restore(folder: Path, manifest: dict[str, Any]) -> None:
-    with transaction.atomic(), ledger_copied(), connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         identifiers = sql.SQL(", ").join(map(sql.Identifier, manifest["tables"]))
         cursor.execute(sql.SQL("TRUNCATE {}").format(identifiers))
+        # Payments come before what they were earned by; see annotator/services/ledger_copy.py.
+        cursor.execute("SET LOCAL foretell.ledger_copied = 'on'")
         # Foreign keys are checked at the end, so the order of the tables doesn't matter.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
         for table, about in manifest["tables"].items():
