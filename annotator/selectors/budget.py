@@ -125,9 +125,11 @@ def budget_of(study: Study) -> Budget:
             },
         )
         row = cursor.fetchone()
+    items, exams, entries, in_hand, tasks, exam_in_hand, sitting = row
     return Budget(
-        *row, notice=study.budget_notice, cap=study.budget_cap, next_pay=Decimal(study.pay_per_item)
-    )
+        items, exams, entries, in_hand, tasks, exam_in_hand, sitting, notice=study.budget_notice, cap=study.budget_cap,
+        next_pay=Decimal(study.pay_per_item),
+    )  # fmt: skip
 
 
 def is_reserved(assignment: Assignment) -> bool:
