@@ -175,6 +175,8 @@ def _rows_restore(folder: Path, manifest: dict[str, Any]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         identifiers = sql.SQL(", ").join(map(sql.Identifier, manifest["tables"]))
         cursor.execute(sql.SQL("TRUNCATE {}").format(identifiers))
+        # Payments come before what they were earned by; see annotator/services/ledger_copy.py.
+        cursor.execute("SET LOCAL foretell.ledger_copied = 'on'")
         # Foreign keys are checked at the end, so the order of the tables doesn't matter.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
         for table, about in manifest["tables"].items():

@@ -338,6 +338,7 @@ SPECTACULAR_SETTINGS = {
         "ReportStateEnum": "evaluation.models.report.Report.State",
         "MemberRoleEnum": "annotator.models.membership.Membership.Role",
         "PanelMoveEnum": "annotator.api.panel.MOVES",
+        "PayKindEnum": "annotator.models.payment.PayPart.Kind",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -12,6 +12,8 @@ from psycopg import sql
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}
 #: Its rows can't be deleted one by one; ``conftest.django_db_setup`` allows to empty it.
 APPEND_ONLY = "annotator_auditentry"
+#: Its rows can only be deleted with their study.
+LEDGER = "annotator_ledgerentry"
 #: More rows than this are deleted faster with their files.
 MANY = 2000
 
@@ -45,6 +47,8 @@ def rows_delete() -> None:
             return
         if filled.pop(APPEND_ONLY, 0):
             cursor.execute(sql.SQL("TRUNCATE {}").format(sql.Identifier(APPEND_ONLY)))
+        if LEDGER in filled:
+            cursor.execute("UPDATE annotator_study SET deleted_at = now()")
         for table in filled:  # in any order, because foreign keys are checked at the end of the transaction
             cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
 

@@ -23,6 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 from annotator.recruitment.api import APPROVE, ASK_RETURN, REVIEW, SCREEN_OUT, Chosen, PlannedCode, StudyPlan
 from annotator.recruitment.registry import PANELS
 from tests.prolific_description import description
+from tests.prolific_money import ProlificMoney, Refusal
 from tests.prolific_server import webhook
 
 TOKEN = "prolific-token-of-the-tests-9f3a"
@@ -65,18 +66,8 @@ MOVES = {
 }  # fmt: skip
 
 
-class Refusal(Exception):
-    """A reply with this status and problem."""
-
-    def __init__(self, status: int, title: str, detail: Any) -> None:
-        self.status = status
-        self.body = {
-            "error": {"status": status, "error_code": 140_000 + status, "title": title, "detail": detail}
-        }
-
-
 @dataclass
-class ProlificBooks:
+class ProlificBooks(ProlificMoney):
     """Everything that this Prolific knows. ``exchanges`` are the requests with their replies; ``invalid`` those that Prolific's
     description doesn't allow; ``outbox`` the webhooks that weren't delivered yet, as (address, body, headers)."""
 
@@ -250,6 +241,15 @@ class ProlificBooks:
             self.study_move(study["id"], "ACTIVE")
 
     def _submissions(self, method: str, rest: list[str], query: Any, body: Any) -> Any:
+        if rest == ["bulk-approve"]:
+            for submission in body["submission_ids"]:
+                if self.submissions[submission]["status"] == "AWAITING REVIEW":
+                    self.move(submission, "APPROVED")
+            return "Bulk approve in progress"
+        if rest == ["bonus-payments"]:
+            return 201, self._bonuses_set_up(body), {}
+        if rest:
+            return self._submission_shown(rest[0])
         mine = [one for one in self.submissions.values() if one["study"] == query["study"]]
         size, page = int(query["page_size"]), int(query["page"])
         shown = [

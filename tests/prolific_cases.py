@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,10 @@ def cases() -> list[dict[str, Any]]:
         books.complete(books.arrive(study, "p1"), "DONE")
         books.move(books.arrive(study, "p2"), "TIMED-OUT")
         api.submissions(study)
+        api.submissions_approve(list(books.submissions))
+        made = api.bonuses_set_up(study, [("p1", Decimal("0.35"))])
+        api.bonuses_pay(made.id)
+        api.bonuses_of(next(iter(books.submissions)))
         for move in (PAUSE, RESUME, STOP):
             api.study_move(study, move)
         found: dict[str, dict[str, Any]] = {}

@@ -19,7 +19,7 @@ from annotator.core.known_keys import KnownKeysSerializer
 from annotator.models import Rater
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.services.audit import people_viewed
-from annotator.services.payment import bonus_give, payments_record, payments_undo, work_accept
+from annotator.services.payment import GIVEN, bonus_give, payments_record, payments_undo, work_accept
 
 
 def amount(**kwargs: Any) -> serializers.DecimalField:
@@ -93,6 +93,10 @@ class BonusSerializer(KnownKeysSerializer):
     rater = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
     amount = amount()
     reason = serializers.CharField(max_length=2_000, help_text="The participant can read it.")
+    kind = serializers.ChoiceField(
+        choices=[one.value for one in GIVEN], required=False, default=GIVEN[0].value,
+        help_text="`screen_out` pays the time of somebody who wasn't admitted to the tasks.",
+    )  # fmt: skip
 
 
 class Payments(APIView):
@@ -170,6 +174,11 @@ class Bonus(APIView):
         if rater is None:
             raise ValidationError({"rater": "No such participant in this study."})
         bonus_give(
-            study=study, rater=rater, by=person(request), amount=given["amount"], reason=given["reason"]
+            study=study,
+            rater=rater,
+            by=person(request),
+            amount=given["amount"],
+            reason=given["reason"],
+            kind=given["kind"],
         )
         return Response(form.data, status=status.HTTP_201_CREATED)

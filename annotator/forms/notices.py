@@ -20,7 +20,7 @@ class NoticeForm(forms.ModelForm):
             "messages": "A question, a flagged item or a request for deletion. The email says that there is one, not what it says.",
             "full": "Every place is filled, so that you can close the study or add items.",
             "quality": "Agreement whose interval lies below 0.4; a run that paused or ended with failures.",
-            "pay": "At the time that tasks really take, with consent, instructions, practice and exam.",
+            "pay": "Low pay at the time that tasks really take, with consent, instructions, practice and exam; and the amounts that you set for the cost.",
             "places": "Fewer than a tenth of the places are left.",
         }
 

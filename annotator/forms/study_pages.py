@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from annotator.forms.fields import NoteField, PlainForm, SafeTextField
-from annotator.models import Export, Membership
+from annotator.models import Export, LedgerEntry, Membership
 from annotator.selectors.judgment import FILTERS
 
 
@@ -100,12 +100,20 @@ class RehearsalForm(PlainForm):
 
 
 class BonusForm(PlainForm):
-    """A bonus for one participant."""
+    """A bonus for one participant, or the pay for a screen-out."""
 
+    kind = forms.ChoiceField(
+        choices=[(one.value, str(one.label)) for one in (LedgerEntry.Kind.BONUS, LedgerEntry.Kind.SCREEN_OUT)], required=False,
+        label="For", help_text="A screen-out pays the time of somebody who wasn't admitted to the tasks.",
+    )  # fmt: skip
     amount = forms.DecimalField(
         max_digits=8, decimal_places=2, label="Amount", help_text="In the study's currency, in whole cents."
     )
     reason = NoteField(help_text="The participant can read the reason.")
+
+    def clean_kind(self) -> str:
+        """A bonus, where nothing was chosen."""
+        return str(self.cleaned_data["kind"] or LedgerEntry.Kind.BONUS.value)
 
 
 class DuplicateForm(PlainForm):

@@ -27,7 +27,7 @@ from annotator.models.notice import Notice, NoticeChoices
 from annotator.models.panel import PanelEvent, PanelLink, PanelLinks, RejectedWork
 from annotator.models.panel_connection import PanelConnection, PanelStudy
 from annotator.models.participation import Consent, Participation
-from annotator.models.payment import LedgerEntry
+from annotator.models.payment import LedgerEntry, PayBatch, PayLine, PayPart
 from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.replacement import Replacement
@@ -86,6 +86,9 @@ __all__ = [
     "PanelLinks",
     "PanelStudy",
     "Participation",
+    "PayBatch",
+    "PayLine",
+    "PayPart",
     "Place",
     "PlaceAlert",
     "Qualification",

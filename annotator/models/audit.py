@@ -53,6 +53,8 @@ class AuditAction(models.TextChoices):
     WORK_ACCEPTED = "payments.accepted", "Work accepted"
     BONUS_GIVEN = "payments.bonus", "Bonus given"
     PAYMENT_RECORDED = "payments.recorded", "Payment recorded"
+    TOP_UP_GIVEN = "payments.top_up", "Top-up given"
+    PAY_BATCH_SETTLED = "payments.settled", "Payment in doubt settled"
     PAYMENT_UNDONE = "payments.undone", "Record of a payment undone"
     PANEL_CONNECTED = "recruitment.connected", "Panel connected"
     PANEL_DISCONNECTED = "recruitment.disconnected", "Panel disconnected"

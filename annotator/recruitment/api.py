@@ -160,8 +160,21 @@ class Hook:
     kind: str
 
 
+@dataclass(frozen=True)
+class BonusesSetUp:
+    """Bonuses that a panel has prepared under an id and not paid, and what it will charge in all, with its fees."""
+
+    id: str
+    cost: Decimal
+
+
 class PanelApi(ABC):
     """A panel's API with one researcher's token. Every method raises ``PanelApiError``."""
+
+    #: Whether the panel takes approvals and bonuses through its API, and the most that one request should have.
+    pays: ClassVar[bool] = False
+    approvals_at_once: ClassVar[int] = 1_000
+    bonuses_at_once: ClassVar[int] = 200
 
     #: The filters whose choices are groups of participants, and earlier studies whose participants are kept out; empty if the panel has
     #: none.
@@ -215,6 +228,24 @@ class PanelApi(ABC):
     @abstractmethod
     def submissions(self, study: str) -> tuple[RemoteSubmission, ...]:
         """All submissions of a study."""
+
+    # Only panels with ``pays`` have the following four.
+
+    def submissions_approve(self, submissions: Sequence[str]) -> None:
+        """Approve submissions, which pays their reward. Approving one again changes nothing."""
+        raise PanelApiError("This panel's API takes no approvals.")
+
+    def bonuses_set_up(self, study: str, amounts: Sequence[tuple[str, Decimal]]) -> BonusesSetUp:
+        """Prepare bonuses: participants' ids and amounts in the currency of the study. Pays nothing."""
+        raise PanelApiError("This panel's API pays no bonuses.")
+
+    def bonuses_pay(self, bonuses: str) -> None:
+        """Pay what was prepared under this id. Calling it again may pay everybody again."""
+        raise PanelApiError("This panel's API pays no bonuses.")
+
+    def bonuses_of(self, submission: str) -> tuple[Decimal, ...]:
+        """The bonuses that were paid to a submission so far."""
+        raise PanelApiError("This panel's API doesn't tell bonuses.")
 
     @abstractmethod
     def group_fill(self, *, workspace: str, group: str, name: str, people: Sequence[str]) -> str:

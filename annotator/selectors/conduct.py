@@ -32,7 +32,7 @@ JOIN annotator_participation p ON p.id = a.participation_id JOIN annotator_rater
 WHERE p.study_id = %(study)s AND NOT r.rehearsal
 UNION ALL
 SELECT NULL, 0, coalesce(sum(l.amount), 0) FROM annotator_ledgerentry l JOIN annotator_rater r ON r.id = l.rater_id
-WHERE l.study_id = %(study)s AND NOT r.rehearsal AND l.kind = 'bonus'
+WHERE l.study_id = %(study)s AND NOT r.rehearsal AND l.kind <> 'payment' AND l.undone_at IS NULL
 """,
 )
 # One pass over the study's judgments. Times are of judgments that count; fast judgments include late ones.
@@ -84,8 +84,8 @@ class GroupWork:
 class Conduct:
     """The conduct of one study. ``joined`` to ``exams_passed`` count participants, never rehearsal raters.
 
-    ``for_items``, ``for_exams`` and ``bonuses`` are what participants have earned, ``paid`` what was sent to them, in
-    the study's currency. Every judgment earns the pay of its own version of the study. ``pay_per_hour`` is the pay for
+    ``for_items``, ``for_exams`` and ``bonuses`` (with screen-outs, top-ups and the rest of a panel's reward) are what participants have
+    earned, ``paid`` what was sent to them, in the study's currency. Every judgment earns the pay of its own version of the study. ``pay_per_hour`` is the pay for
     an item divided by the median time for an item, None if nothing was timed or items aren't paid.
     """
 
@@ -146,8 +146,8 @@ def study_conduct(*, study: Study) -> Conduct:
         paid_items=paid_items,
         for_items=for_items,
         for_exams=_earned_by_exams(study),
-        bonuses=ledger.get("bonus", (Decimal(0), 0))[0],
-        bonus_entries=ledger.get("bonus", (Decimal(0), 0))[1],
+        bonuses=sum((amount for kind, (amount, _) in ledger.items() if kind != "payment"), Decimal(0)),
+        bonus_entries=sum(number for kind, (_, number) in ledger.items() if kind != "payment"),
         paid=ledger.get("payment", (Decimal(0), 0))[0],
         pay_per_hour=pay * 3600 / median if median and pay else None,
     )
@@ -210,6 +210,6 @@ def _earned_by_exams(study: Study) -> Decimal:
 
 def _ledger(study: Study) -> Mapping[str, tuple[Decimal, int]]:
     """Kind of entry -> (sum, number of entries), without rehearsal raters, who aren't paid."""
-    rows = LedgerEntry.objects.filter(study=study, rater__rehearsal=False).order_by()
+    rows = LedgerEntry.objects.filter(study=study, rater__rehearsal=False, undone_at__isnull=True).order_by()
     grouped = rows.values("kind").annotate(sum=Sum("amount"), n=Count("id"))
     return {row["kind"]: (row["sum"], row["n"]) for row in grouped}

@@ -10,6 +10,7 @@ from annotator.core.kept_figures import figures_kept
 from annotator.core.news import News
 from annotator.core.words import plural
 from annotator.models import Message, Study
+from annotator.selectors.budget import budget_of
 from annotator.selectors.home import StudyRow, home_rows
 
 #: Places are running out when fewer than this share of them is open.
@@ -17,7 +18,8 @@ FEW = 0.1
 
 
 def study_news(studies: Sequence[Study]) -> Iterator[News]:
-    """The news of studies that are running; a fixed number of queries. Rehearsals make none."""
+    """The news of studies that are running; a fixed number of queries, and one more for each study whose researchers set an amount for the
+    notice or a cap. Rehearsals make none."""
     with figures_kept(*(study.pk for study in studies if getattr(study, "is_large", False))):
         rows = home_rows(studies)
     for row in rows:
@@ -60,3 +62,12 @@ def _of_pay(row: StudyRow) -> Iterator[News]:
             f"Pays {row.low_pay:.2f} {study.currency} an hour, below your minimum of {study.pay_floor_per_hour:.2f}",
             reverse("admin:annotator_study_change", args=[study.pk]),
         )
+    if study.budget_cap is None and study.budget_notice is None:
+        return
+    budget, path = budget_of(study), reverse("admin:study_payments", args=[study.pk])
+    if budget.full:
+        text = f"The cap of {study.budget_cap:,.2f} {study.currency} is reached; no more tasks are given out"
+        yield News(study.pk, "pay", f"cap {study.budget_cap}", text, path)
+    elif budget.noticed:
+        text = f"{budget.committed:,.2f} {study.currency} are earned or reserved, your notice was at {study.budget_notice:,.2f}"
+        yield News(study.pk, "pay", f"budget notice {study.budget_notice}", text, path)

@@ -29,9 +29,9 @@ WITH work AS (
     SELECT p.rater_id, sum(e.pay) AS pay FROM annotator_examattempt e
     JOIN annotator_participation p ON p.id = e.participation_id WHERE p.study_id = %(study)s GROUP BY p.rater_id
 ), ledger AS (
-    SELECT l.rater_id, sum(l.amount) FILTER (WHERE l.kind = 'bonus') AS bonus,
+    SELECT l.rater_id, sum(l.amount) FILTER (WHERE l.kind <> 'payment') AS bonus,
         sum(l.amount) FILTER (WHERE l.kind = 'payment') AS paid
-    FROM annotator_ledgerentry l WHERE l.study_id = %(study)s GROUP BY l.rater_id
+    FROM annotator_ledgerentry l WHERE l.study_id = %(study)s AND l.undone_at IS NULL GROUP BY l.rater_id
 )
 SELECT r.id, r.name, p.recruiter, p.recruiter_id, p.state, coalesce(i.done, 0), coalesce(i.accepted, 0),
     coalesce(i.earned, 0), coalesce(i.waiting, 0), coalesce(e.pay, 0), coalesce(l.bonus, 0), coalesce(l.paid, 0)
@@ -46,7 +46,8 @@ ORDER BY r.name, r.id
 @dataclass(frozen=True)
 class Balance:
     """What one participant has earned and been paid in one study, in its currency. ``items`` is the pay for accepted
-    judgments, ``waiting`` for those not yet accepted. ``done`` and ``accepted`` count judgments, including late ones,
+    judgments, ``waiting`` for those not yet accepted, ``bonus`` everything else that the ledger credits them with: bonuses, screen-outs,
+    top-ups and the rest of a panel's reward. ``done`` and ``accepted`` count judgments, including late ones,
     which are paid like any other.
     """
 

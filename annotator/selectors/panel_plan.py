@@ -15,6 +15,7 @@ from annotator.models import Assignment, PanelLinks, PanelStudy, Participation, 
 from annotator.recruitment.api import APPROVE, ASK_RETURN, DRAFT, ENDED, REVIEW, SCREEN_OUT, StudyPlan
 from annotator.recruitment.panel import COMPLETED, SCREENED_OUT, CompletionCode, Panel
 from annotator.recruitment.plans import plan_read
+from annotator.selectors.budget import cap_reached
 from annotator.selectors.panel import panel_studies
 from annotator.selectors.qualification import holders_of, requirement_choices
 from annotator.selectors.workload import places_out_of_reach, study_workload
@@ -47,7 +48,7 @@ class Needed:
 
 def people_needed(study: Study, *, only_there: int = 0) -> Needed:
     """How many more people the study takes, beside those who are at work. ``only_there`` is the number of people who have started at
-    the panel and aren't here yet. Before the launch, everybody is needed."""
+    the panel and aren't here yet. Before the launch, everybody is needed; once the study's cap is reached, nobody."""
     work = study_workload(study)
     if study.snapshot_id is None:
         return Needed(work.places, 0, 0, work.people)
@@ -66,6 +67,8 @@ def people_needed(study: Study, *, only_there: int = 0) -> Needed:
     left = [work.tasks_each - done for done in people if done < work.tasks_each]
     promised = sum(left) + only_there * work.tasks_each
     free = counted["free"]
+    if free and cap_reached(study):
+        return Needed(free, counted["leased"], len(left) + only_there, 0)
     needed = ceil(max(0, free - promised) / work.tasks_each) if work.tasks_each else 0
     if free and not only_there:
         needed = max(needed, places_out_of_reach(study, work).people)

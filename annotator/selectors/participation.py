@@ -135,7 +135,8 @@ def _pay(snapshot: int | None, study: Study) -> Decimal:
 
 @dataclass(frozen=True)
 class Earnings:
-    """What a person has earned in a study. Every judgment earns the pay of its own snapshot."""
+    """What a person has earned in a study. Every judgment earns the pay of its own snapshot. ``bonus`` has everything that the ledger
+    credits beside items and the exam."""
 
     participation: Participation
     done: int
@@ -199,12 +200,13 @@ def earnings_of(*, rater_id: int) -> list[Earnings]:
             else Decimal(0)
         )
         earned[study] = earned.get(study, Decimal(0)) + row["n"] * rate
-    ledger: dict[tuple[int, str], Decimal] = {
-        (row["study_id"], row["kind"]): row["sum"]
-        for row in LedgerEntry.objects.filter(rater_id=rater_id)
+    paying = Q(kind=LedgerEntry.Kind.PAYMENT)
+    ledger: dict[int, tuple[Decimal | None, Decimal | None]] = {
+        row["study_id"]: (row["credited"], row["paid"])
+        for row in LedgerEntry.objects.filter(rater_id=rater_id, undone_at__isnull=True)
         .order_by()
-        .values("study_id", "kind")
-        .annotate(sum=Sum("amount"))
+        .values("study_id")
+        .annotate(credited=Sum("amount", filter=~paying), paid=Sum("amount", filter=paying))
     }
     exams: dict[int, Decimal] = dict(
         ExamAttempt.objects.filter(participation__rater_id=rater_id)
@@ -219,8 +221,8 @@ def earnings_of(*, rater_id: int) -> list[Earnings]:
             done=done.get(p.study_id, 0),
             surplus=surplus.get(p.study_id, 0),
             earned=earned.get(p.study_id, zero),
-            bonus=ledger.get((p.study_id, "bonus"), zero),
-            paid=ledger.get((p.study_id, "payment"), zero),
+            bonus=ledger.get(p.study_id, (zero, zero))[0] or zero,
+            paid=ledger.get(p.study_id, (zero, zero))[1] or zero,
             exam=exams.get(p.study_id, zero),
             accepted=accepted.get(p.study_id, 0),
         )

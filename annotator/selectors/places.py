@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from annotator.core.replica import reading_from
 from annotator.models import Participation, PlaceAlert, Study
+from annotator.selectors.budget import cap_reached
 
 #: Free places are counted up to this number, so that pages of very large studies stay fast.
 MOST = 1000
@@ -75,14 +76,15 @@ class Places:
 
 
 def places_of(study: Study) -> Places:
-    """The places left for new participants; rehearsals have places of their own."""
+    """The places left for new participants: none once the study's cap is reached. Rehearsals have places of their own."""
     with reading_from().cursor() as cursor:
         cursor.execute(_OF_STUDY, {"study": study.pk, "most": MOST})
-        return Places(*cursor.fetchone())
+        places = Places(*cursor.fetchone())
+    return Places(0, places.held) if places.free and cap_reached(study) else places
 
 
 def places_for(participation: Participation) -> Places:
-    """The tasks that one person could still get, without the one that they have open."""
+    """The tasks that one person could still get, without the one that they have open: none once the study's cap is reached."""
     study = participation.study
     values = {"study": study.pk, "rater": participation.rater_id, "most": MOST}
     one = study.one_condition_per_instance
@@ -90,7 +92,10 @@ def places_for(participation: Participation) -> Places:
         cursor.execute(FREE_TASKS.format(unit=_UNIT[one], mine=_MINE[one]), values)
         (free,) = cursor.fetchone()
         cursor.execute(_HELD.format(mine=_MINE[one]), values)
-        return Places(free, cursor.fetchone()[0])
+        (held,) = cursor.fetchone()
+    if free and study.budget_cap is not None and not participation.rater.rehearsal and cap_reached(study):
+        return Places(0, held)
+    return Places(free, held)
 
 
 def near_end_sql(one_condition: bool) -> str:

@@ -19,6 +19,7 @@ from annotator.selectors.consent import consented
 from annotator.selectors.qualification import may_work
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
+from annotator.services.budget import budget_admits, pay_for_item
 from annotator.services.limits import refuse_after_many_unfinished, refuse_second_task_of_guest
 from annotator.services.place_claim import place_claim
 
@@ -51,7 +52,10 @@ def assignment_lease(participation: Participation) -> Assignment | None:
             raise Refused(
                 "full", gettext("You have done the maximum number of tasks per person in this study.")
             )
-    assignment = place_claim(participation, study)
+    admitted = participation.rater.rehearsal or budget_admits(
+        study=study, pay=pay_for_item(study, study.snapshot_id)
+    )
+    assignment = place_claim(participation, study) if admitted else None
     if assignment is None:
         if not may_work(participation):
             raise Refused(
@@ -139,6 +143,9 @@ def _lease_again(assignment: Assignment, study: Study) -> bool:
 
 
 def _leased_again(assignment: Assignment, study: Study) -> bool:
+    pay = pay_for_item(study, study.snapshot_id)
+    if not assignment.rater.rehearsal and not budget_admits(study=study, pay=pay, instead_of=assignment):
+        return False
     place = (
         Place.objects.select_for_update(skip_locked=True, no_key=True)
         .filter(item_id=assignment.item_id, assignment__isnull=True, rehearsal=assignment.rater.rehearsal)

@@ -35,6 +35,7 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import participation_release
 from annotator.services.audit import audit_write
+from annotator.services.budget import budget_admits, pay_for_item
 
 
 @transaction.atomic
@@ -61,6 +62,12 @@ def exam_start(*, participation: Participation) -> ExamAttempt:
             "not_now", gettext("You can take the exam again after {time} UTC.").format(time=f"{again:%H:%M}")
         )
     if places_for(participation).full:
+        raise Refused("no_places", gettext("All tasks are taken at the moment, so the exam is closed."))
+    first = not any(one.submitted_at for one in every.all())
+    pay = Decimal(rules.get("exam_pay", "0")) if first else Decimal(0)
+    task = pay_for_item(participation.study, participation.study.snapshot_id)
+    # Whoever begins an exam should find a task afterwards, so there must be room for both.
+    if not participation.rater.rehearsal and not budget_admits(study=participation.study, pay=pay + task):
         raise Refused("no_places", gettext("All tasks are taken at the moment, so the exam is closed."))
     questions = ExamQuestion.objects.filter(exam_id=rules["exam"]).values_list("key", "pool")
     seen = exam_questions_seen(rater_id=participation.rater_id, exam_id=rules["exam"])

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils import timezone
 
 from annotator.core.csv_cells import cell_neutral
 from annotator.core.ranges import InRange
@@ -19,6 +20,8 @@ from annotator.services.audit import audit_write, audit_write_each
 from annotator.services.review import judgments_accept
 
 BONUS = InRange(CENT, 100_000)
+#: What researchers give by hand.
+GIVEN = (LedgerEntry.Kind.BONUS, LedgerEntry.Kind.SCREEN_OUT)
 HEADER = (
     "participant", "recruiter", "recruiter_id", "state", "judgments", "accepted", "currency", "items", "exam",
     "bonus", "paid", "owed",
@@ -60,7 +63,9 @@ def payments_record(
     if not amounts:
         raise ValidationError("Select at least one participant.")
     known = {one.rater: one for one in balances_of(study, raters=list(amounts))}
-    taken = study.ledger.filter(kind=LedgerEntry.Kind.PAYMENT, reference=reference, rater__in=list(amounts))
+    taken = study.ledger.filter(
+        kind=LedgerEntry.Kind.PAYMENT, reference=reference, rater__in=list(amounts), undone_at__isnull=True
+    )
     if name := taken.values_list("rater__name", flat=True).first():
         raise ValidationError(
             {"reference": f"{name} was already paid under this reference. Use another one."}
@@ -70,7 +75,7 @@ def payments_record(
         balance = known.get(rater)
         if balance is None:
             raise ValidationError("A selected rater does not take part in this study.")
-        if amount <= 0 or amount != balance.payable:
+        if not amount.is_finite() or amount <= 0 or amount != balance.payable:
             raise ValidationError(
                 f"{balance.name} is owed {balance.payable} {study.currency}, not {amount}. Nothing was recorded."
                 " Check the list again: a payment may have been recorded since."
@@ -92,10 +97,15 @@ def payments_record(
 @transaction.atomic
 def payments_undo(*, study: Study, by: User | None, reference: str) -> int:
     """Take back that participants were paid under this reference: they are owed the amounts again. Returns how many
-    records there were. The audit log keeps each amount. Raises ``ValidationError`` if there is none.
+    records there were. The entries stay in the ledger as undone, and the audit log keeps each amount. Raises ``ValidationError`` if
+    there is none, or if a batch has sent them through the panel.
     """
     Study.objects.select_for_update().get(pk=study.pk)
-    recorded = study.ledger.filter(kind=LedgerEntry.Kind.PAYMENT, reference=reference)
+    recorded = study.ledger.filter(kind=LedgerEntry.Kind.PAYMENT, reference=reference, undone_at__isnull=True)
+    if recorded.filter(pay_line__isnull=False).exists():
+        raise ValidationError(
+            "These payments are sent through the panel, so their record can't be undone here. Cancel what the batch hasn't sent yet."
+        )
     amounts = dict(recorded.values_list("rater", "amount"))
     if not amounts:
         raise ValidationError("No payment is recorded under this reference.")
@@ -104,14 +114,27 @@ def payments_undo(*, study: Study, by: User | None, reference: str) -> int:
         for rater, amount in amounts.items()
     }
     audit_write_each(action=AuditAction.PAYMENT_UNDONE, study=study, by=by, after=before)
-    recorded.delete()
+    recorded.update(undone_at=timezone.now(), undone_by=by)
     return len(amounts)
 
 
 @transaction.atomic
-def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, reason: str) -> LedgerEntry:
-    """Give a participant a bonus, with a reason that they can read. Raises ``ValidationError``."""
-    if not BONUS.holds(amount):
+def bonus_give(
+    *,
+    study: Study,
+    rater: Rater,
+    by: User | None,
+    amount: Decimal,
+    reason: str,
+    kind: str = LedgerEntry.Kind.BONUS,
+) -> LedgerEntry:
+    """Give a participant a bonus, or pay them for being screened out (``kind``), with a reason that they can read.
+
+    ``amount`` is in the study's currency, in whole cents, from 0.01 to 100,000. Raises ``ValidationError``.
+    """
+    if kind not in GIVEN:
+        raise ValidationError({"kind": f"Expected {' or '.join(GIVEN)}."})
+    if not isinstance(amount, Decimal) or not amount.is_finite() or not BONUS.holds(amount):
         raise ValidationError({"amount": BONUS.message})
     if amount != amount.quantize(CENT):
         raise ValidationError({"amount": "Give an amount in whole cents."})
@@ -120,11 +143,12 @@ def bonus_give(*, study: Study, rater: Rater, by: User | None, amount: Decimal, 
     if not study.participations.filter(rater=rater, rater__rehearsal=False).exists():
         raise ValidationError("This rater does not take part in this study.")
     about = {"amount": amount, "currency": study.currency, "reason": reason.strip()}
+    about |= {} if kind == LedgerEntry.Kind.BONUS else {"kind": kind}
     audit_write(action=AuditAction.BONUS_GIVEN, study=study, by=by, rater=rater, after=about)
     return LedgerEntry.objects.create(
         study=study,
         rater=rater,
-        kind=LedgerEntry.Kind.BONUS,
+        kind=kind,
         amount=amount,
         reason=reason.strip(),
         created_by=by,

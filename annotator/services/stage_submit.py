@@ -25,6 +25,7 @@ from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import consent_digests
 from annotator.services.assignment_lock import assignment_lock
+from annotator.services.budget import budget_admits, pay_for_item
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,9 @@ def stage_submit(
             answer=response,
         )
 
+    if stage + 1 == len(stages):
+        _late_within_cap(assignment)
+
     now = timezone.now()
     seconds = min(round((now - assignment.stage_opened_at).total_seconds(), 3), LONGEST)
     if stage + 1 < len(stages):
@@ -144,6 +148,16 @@ VALUES (%(study)s, %(item)s, %(rater)s, %(snapshot)s, %(instructions)s, %(assign
     %(standing)s, %(source)s, %(seconds)s, %(signals)s, %(language)s, %(now)s)
 RETURNING id
 """
+
+
+def _late_within_cap(assignment: Assignment) -> None:
+    """Refuse a late answer for which a capped study has nothing left. Open tasks are reserved, and lapsed ones for a day."""
+    study = assignment.participation.study
+    if assignment.state == Assignment.State.LEASED or assignment.rater.rehearsal:
+        return
+    pay = pay_for_item(study, assignment.snapshot_id)
+    if not budget_admits(study=study, pay=pay, instead_of=assignment):
+        raise Refused("lease_expired", gettext("Time ran out, and the task was given back."))
 
 
 def _consent_holds(assignment: Assignment) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
@@ -30,6 +31,7 @@ from annotator.models import (
     Explanation,
     Item,
     Judgment,
+    LedgerEntry,
     Membership,
     Participation,
     Place,
@@ -48,6 +50,7 @@ from annotator.services.declared_type import (
     declared_type_save,
     source_text,
 )
+from annotator.services.ledger_copy import ledger_copied
 from annotator.services.workspace import workspace_create
 from evaluation.models import Call, Endpoint, Pipeline, Run
 from evaluation.releases.archive import ArchiveError
@@ -152,7 +155,8 @@ class _ReleaseImport:
                     one
                 ) in made:  # two answers are the same by their digests: contested items, agreement so far
                     one.digest = digest_of(answer_of(self._kinds[one.study_id], one.response))
-            model._default_manager.bulk_create(made)
+            with ledger_copied() if model is LedgerEntry else nullcontext():
+                model._default_manager.bulk_create(made)
             found.update(zip((row["id"] for row in batch), (one.pk for one in made), strict=True))
         return found
 

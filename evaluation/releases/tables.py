@@ -256,7 +256,7 @@ TABLES = (
     ReleasedTable(
         LedgerEntry,
         ("study_id", "rater_id", "kind", "amount"),
-        lambda scope: LedgerEntry.objects.filter(study__in=scope.study_pks),
+        lambda scope: LedgerEntry.objects.filter(study__in=scope.study_pks, undone_at__isnull=True),
         by="rater_id",
     ),
     ReleasedTable(

@@ -18,6 +18,8 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "study_payments": (
         "POST studies/{slug}/payments/", "POST studies/{slug}/payments/accept/", "POST studies/{slug}/payments/undo/",
     ),
+    "study_pay_panel": ("POST studies/{slug}/payments/panel/", "POST studies/{slug}/payments/panel/settle/"),
+    "study_top_up": ("POST studies/{slug}/payments/top-up/",),
     "study_bonus": ("POST studies/{slug}/payments/bonus/",),
     "study_messages": ("POST studies/{slug}/messages/", "POST studies/{slug}/messages/settle/"),
     "study_images": ("POST studies/{slug}/images/",),

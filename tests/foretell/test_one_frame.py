@@ -31,6 +31,7 @@ NO_DOCUMENT = {
     "admin:study_export_file 404",  # files that the objects here don't have
     "admin:study_panel_payments 404",
     "admin:study_panel_new 404",
+    "admin:study_pay_panel 404",
     "evaluation:report_file 404",
     "evaluation:plan_json 404",
     "evaluation:plan_markdown 404",

@@ -17,8 +17,10 @@ from annotator.core.words import plural
 from annotator.forms.study_pages import BonusForm
 from annotator.models import LedgerEntry, Rater, Study
 from annotator.recruitment.registry import panel_get
+from annotator.selectors.budget import budget_of
 from annotator.selectors.owed import acceptances_of, balances_of, excluded_raters, totals_of
 from annotator.selectors.study import study_get_for
+from annotator.selectors.top_up import top_up_of
 from annotator.selectors.user import user_of
 from annotator.services.payment import (
     bonus_give,
@@ -44,17 +46,20 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("admin:study_payments", study.pk)
     balances = balances_of(study)
     excluded = excluded_raters(study)
-    recent = study.ledger.select_related("rater", "created_by").order_by("-id")[:100]
+    recent = study.ledger.select_related("rater", "created_by", "undone_by", "pay_line").order_by("-id")[:100]
     return render(
         request, study, "payments", tab="participants", title=f"Payments of {study.title}", balances=balances,
         totals=totals_of(balances), entries=recent, excluded=excluded,
         acceptances=acceptances_of(study), batches=_batches(recent), payment=LedgerEntry.Kind.PAYMENT, panel=panel_get(study.panel),
+        top_up=top_up_of(study) if study.pay_floor_per_hour else None,
+        budget=budget_of(study) if study.budget_cap or study.budget_notice else None,
     )  # fmt: skip
 
 
 def _batches(entries: Iterable[LedgerEntry]) -> list[str]:
-    """The references of the payments among these entries, in their order."""
-    return list(dict.fromkeys(one.reference for one in entries if one.kind == LedgerEntry.Kind.PAYMENT))
+    """The references of the payments among these entries whose record can be undone, in their order."""
+    payments = [one for one in entries if one.kind == LedgerEntry.Kind.PAYMENT and one.undone_at is None]
+    return list(dict.fromkeys(one.reference for one in payments if not hasattr(one, "pay_line")))
 
 
 def _asked(request: HttpRequest, study: Study) -> HttpResponse | None:
@@ -162,7 +167,8 @@ def bonus(request: HttpRequest, study: Study, rater_pk: int) -> HttpResponse:
         except ValidationError as error:
             errors_add(form, error)
         else:
-            messages.success(request, f"{rater.name} gets the bonus with the next payment.")
+            given = str(LedgerEntry.Kind(form.cleaned_data["kind"]).label)
+            messages.success(request, f"{rater.name} gets the {given} with the next payment.")
             return redirect("admin:study_payments", study.pk)
     return render(
         request, study, "bonus", tab="participants", title=f"Bonus for {rater.name}", form=form, rater=rater,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.db import models
 
 from annotator.core.ranges import InRange
@@ -36,6 +38,21 @@ class Pay(models.Model):
             help_text="A study that is planned to pay less can't be launched.",
         ),
         "Minimum pay per hour", SettingGroup.PAY, snapshot=False, change=Change.ONLY_GROWS, released=True,
+    )  # fmt: skip
+    budget_notice = setting(
+        models.DecimalField(
+            max_digits=10, decimal_places=2, null=True, blank=True, validators=[InRange(Decimal("0.01"), 10_000_000)],
+            help_text="When everything earned and in hand reaches this amount, the payments page says so, and notices of pay do. Leave empty for no notice.",
+        ),
+        "Notice at this cost", SettingGroup.PAY, snapshot=False,
+    )  # fmt: skip
+    budget_cap = setting(
+        models.DecimalField(
+            max_digits=10, decimal_places=2, null=True, blank=True, validators=[InRange(Decimal("0.01"), 10_000_000)],
+            help_text="No task and no paid exam is given out whose pay would take what is earned and in hand above this amount."
+            " The panel's fees come on top. Leave empty for no cap.",
+        ),
+        "No more tasks at this cost", SettingGroup.PAY, snapshot=False,
     )  # fmt: skip
 
     class Meta:

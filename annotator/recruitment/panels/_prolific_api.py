@@ -27,6 +27,7 @@ from annotator.recruitment.api import (
     STOP,
     Account,
     AccountBalance,
+    BonusesSetUp,
     Chosen,
     Filter,
     Hook,
@@ -70,6 +71,7 @@ class ProlificApi(PanelApi):
     """Prolific's API with one token."""
 
     group_filter, earlier_filter = GROUP_ALLOWED, EARLIER_BLOCKED
+    pays = True
 
     def __init__(self, requests: ApiRequests) -> None:
         self.requests = requests
@@ -161,6 +163,27 @@ class ProlificApi(PanelApi):
             if len(rows) < PAGE or not new:
                 break
         return tuple(found.values())
+
+    def submissions_approve(self, submissions: Sequence[str]) -> None:
+        path, content = (
+            "/api/v1/submissions/bulk-approve/",
+            {"submission_ids": [_id(one) for one in submissions]},
+        )
+        self.requests.send("POST", path, content=content, repeatable=True)
+
+    def bonuses_set_up(self, study: str, amounts: Sequence[tuple[str, Decimal]]) -> BonusesSetUp:
+        lines = "".join(f"{_id(person)},{amount:.2f}\n" for person, amount in amounts)
+        content = {"study_id": _id(study), "csv_bonuses": lines}
+        path = "/api/v1/submissions/bonus-payments/"
+        made = _object(self.requests.send("POST", path, content=content, repeatable=True).content)
+        return BonusesSetUp(_text(made, "id"), _money(made.get("total_amount")))
+
+    def bonuses_pay(self, bonuses: str) -> None:
+        self.requests.send("POST", f"/api/v1/bulk-bonus-payments/{_id(bonuses)}/pay/")
+
+    def bonuses_of(self, submission: str) -> tuple[Decimal, ...]:
+        paid = self._get(f"/api/v1/submissions/{_id(submission)}/").get("bonus_payments") or []
+        return tuple(map(_money, paid)) if isinstance(paid, list) else _unreadable("a list of bonuses")
 
     def group_fill(self, *, workspace: str, group: str, name: str, people: Sequence[str]) -> str:
         path = "/api/v1/participant-groups/"

@@ -11,7 +11,8 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,6 +20,8 @@ from annotator.accounts.receipt import receipt_done, receipt_path, receipt_remem
 from annotator.accounts.return_link import return_path
 from annotator.hit_types.base import Stage
 from annotator.models import Consent, ExamAnswer, ExamAttempt, Judgment, Message, Participation, Rater
+from annotator.selectors.ledger import LedgerLine, ledger_lines
+from annotator.selectors.owed import CENT
 from annotator.selectors.participation import Earnings, earnings_of
 from annotator.selectors.places import place_alerts_of
 from annotator.selectors.study import study_hit_type
@@ -54,7 +57,10 @@ def own_page(request: HttpRequest) -> HttpResponse:
     if request.user.is_staff:
         return redirect("admin:index")
     rater = rater_for(user=user_of(request))
-    accounts = [_account(one) for one in earnings_of(rater_id=rater.pk)]
+    lines = ledger_lines(rater_id=rater.pk)
+    accounts = [
+        _account(one, lines.get(one.participation.study_id, [])) for one in earnings_of(rater_id=rater.pk)
+    ]
     context = {
         "rater": rater,
         "accounts": accounts,
@@ -77,13 +83,44 @@ def own_page(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _account(earnings: Earnings) -> tuple[Earnings, dict[str, Any]]:
-    """A study on the person's page: their earnings, and how it ended for them or how they can end it."""
+def _account(earnings: Earnings, lines: list[LedgerLine]) -> tuple[Earnings, dict[str, Any]]:
+    """A study on the person's page: their earnings with the ledger's lines, and how it ended for them or how they can end it."""
     participation = earnings.participation
     study = participation.study
     shown = exit_shown(participation, earnings)
     can_end = not shown and earnings.done and study.partly_code
-    return earnings, shown | {"can_end": bool(can_end)}
+    return earnings, shown | {
+        "can_end": bool(can_end),
+        "lines": [(one, _line_words(one), _line_amount(one)) for one in lines],
+    }
+
+
+def _line_amount(line: LedgerLine) -> str:
+    """The amount, with fractions of a cent where there are any."""
+    places = 2 if line.amount == line.amount.quantize(CENT) else 4
+    return ("−" if line.sign < 0 else "") + number_format(line.amount, places)
+
+
+def _line_words(line: LedgerLine) -> str:
+    """What a line of the ledger is for, in words."""
+    if line.kind in ("items", "checking"):
+        words = (
+            ngettext("{tasks} task, accepted", "{tasks} tasks, accepted", line.number)
+            if line.kind == "items"
+            else ngettext(
+                "{tasks} task, still being checked", "{tasks} tasks, still being checked", line.number
+            )
+        )
+        return words.format(tasks=line.number)
+    return {
+        "exam": gettext("Exam"),
+        "bonus": gettext("Bonus"),
+        "screen_out": gettext("For your time, though there were no tasks for you"),
+        "top_up": gettext("Top-up, because the tasks took longer than planned"),
+        "reward": gettext("Rest of the fixed reward"),
+        "payment": gettext("Paid"),
+        "on_its_way": gettext("Payment on its way"),
+    }[line.kind]
 
 
 @require_POST
@@ -171,6 +208,13 @@ def own_data(rater: Rater) -> Iterator[str]:
             "answer", study=judgment.study.title, at=judgment.created_at, seconds=judgment.seconds,
             shown=shown_in(stages_shown(kind.stages(judgment.item.payload, drawn))), answers=said, signals=judgment.signals,
         )  # fmt: skip
+    titles = dict(Participation.objects.filter(rater=rater).values_list("study", "study__title"))
+    for study, entries in ledger_lines(rater_id=rater.pk).items():
+        for entry in entries:
+            yield line(
+                "pay", study=titles.get(study, ""), at=entry.at, type=entry.kind, number=entry.number, amount=entry.amount,
+                reason=entry.reason,
+            )  # fmt: skip
     for message in Message.objects.filter(rater=rater).select_related("study"):
         yield line(
             "message", study=message.study.title, at=message.created_at, type=message.kind, text=message.text

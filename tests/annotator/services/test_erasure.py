@@ -72,9 +72,10 @@ def worker(study: Study, user: User) -> Participation:
             user_id=user.pk, assignment_pk=assignment.pk, stage=0, raw={"helpful": "no"}, signals={"left": 3}
         )
     message_send(participation=participation, kind="question", text=TEXT, item=assignment.item)
-    LedgerEntry.objects.create(
-        study=study, rater=participation.rater, kind="payment", amount="1.5", reason="batch 7"
-    )
+    for kind in ("bonus", "payment"):
+        LedgerEntry.objects.create(
+            study=study, rater=participation.rater, kind=kind, amount="1.5", reason="batch 7"
+        )
     first = study.judgments.filter(rater=participation.rater).order_by("id")[0]
     judgments_accept(judgments=study.judgments.filter(pk=first.pk), by=None)
     exclusion_make(study=study, by=None, reason="too fast", rater=participation.rater)
@@ -120,7 +121,7 @@ def test_no_data_of_an_erased_person_remain(
         assert trace not in after
     assert not User.objects.filter(pk=person.pk).exists()
     assert Judgment.objects.count() == (2 if policy == "anonymise" else 0)
-    assert LedgerEntry.objects.get().amount == 1.5, "what was paid stays in the accounts"
+    assert LedgerEntry.objects.get(kind="payment").amount == 1.5, "what was paid stays in the accounts"
     assert [mail.to for mail in mailoutbox] == [[MAIL]]
     assert DataRequest.objects.get().state == "done"
 

@@ -90,10 +90,11 @@ def test_a_payment_is_recorded_once_and_the_ledger_adds_up(study: Study) -> None
 
 
 def test_the_database_allows_each_payment_reference_once(study: Study) -> None:
-    ann = work(study, 1)
-    row = {"study": study, "rater": ann.rater, "kind": "payment", "amount": 1, "reference": "batch 1"}
+    ann = work(study, 2)
+    work_accept(study=study, by=None)
+    row = {"study": study, "rater": ann.rater, "kind": "payment", "amount": "0.25", "reference": "batch 1"}
     LedgerEntry.objects.create(**row)
-    with pytest.raises(IntegrityError), transaction.atomic():
+    with pytest.raises(IntegrityError, match="once_per_reference"), transaction.atomic():
         LedgerEntry.objects.create(**row)
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Required, TypedDict, Unpack
+from typing import Literal, Required, TypedDict, Unpack
 
 from foretell_client.transport import Transport, part
+
+BonusKind = Literal["bonus", "screen_out"]
+Outcome = Literal["paid", "unpaid", "cancel"]
+PayKind = Literal["approve", "screen_out", "bonus"]
+PayPartState = Literal["waiting", "set_up", "sending", "sent", "cancelled"]
 
 
 class Accepted(TypedDict):
@@ -29,12 +34,67 @@ class Bonus(TypedDict):
     rater: int
     amount: str
     reason: str
+    kind: BonusKind
 
 
 class BonusSent(TypedDict, total=False):
     rater: Required[int]
     amount: Required[str]
     reason: Required[str]
+    kind: BonusKind
+
+
+class LeftOut(TypedDict):
+    name: str
+    why: str
+    amount: str
+
+
+class PayBatch(TypedDict):
+    key: str
+    currency: str
+    created_at: str
+    finished_at: str | None
+    fault: str
+    parts: list[PayPart]
+
+
+class PayBatchAsked(TypedDict, total=False):
+    key: Required[str]
+    digest: Required[str]
+
+
+class PayPart(TypedDict):
+    number: int
+    kind: PayKind
+    people: int
+    amount: str
+    cost: str | None
+    state: PayPartState
+    sent_at: str | None
+
+
+class PayProposal(TypedDict):
+    currency: str
+    fault: str
+    digest: str
+    total: str
+    payments: list[Payment]
+    left_out: list[LeftOut]
+    batches: list[PayBatch]
+
+
+class PaySettle(TypedDict, total=False):
+    key: Required[str]
+    outcome: Required[Outcome]
+
+
+class Payment(TypedDict):
+    rater: int
+    name: str
+    kind: PayKind
+    amount: str
+    credit: str
 
 
 class PaymentRecord(TypedDict, total=False):
@@ -63,6 +123,26 @@ class Payments(TypedDict):
 class Recorded(TypedDict):
     participants: int
     total: str
+
+
+class TopUp(TypedDict):
+    currency: str
+    floor: str
+    per_hour: str | None
+    people: int
+    why: str
+    total: str
+    amounts: list[TopUpAmount]
+
+
+class TopUpAmount(TypedDict):
+    rater: int
+    name: str
+    amount: str
+
+
+class TopUpAsked(TypedDict, total=False):
+    total: Required[str]
 
 
 class Undone(TypedDict):
@@ -98,6 +178,37 @@ class PaymentsOperations:
     def bonus(self, slug: str, /, **sent: Unpack[BonusSent]) -> Bonus:
         """Give a participant a bonus. Needs the role of a reviewer."""
         reply: Bonus = self._http.json("POST", f"studies/{part(slug)}/payments/bonus/", body=sent)
+        return reply
+
+    def panel(self, slug: str, /) -> PayProposal:
+        """Who can be paid through the panel now, who can't and why, and the latest batches. Asks the panel
+        nothing.
+        """
+        reply: PayProposal = self._http.json("GET", f"studies/{part(slug)}/payments/panel/")
+        return reply
+
+    def panel_create(self, slug: str, /, **sent: Unpack[PayBatchAsked]) -> PayBatch:
+        """Pay what was proposed: approve submissions and pay bonuses. With the key of a batch that failed
+        half-way, continue it: nobody is paid twice. Needs the role of an editor of the workspace.
+        """
+        reply: PayBatch = self._http.json("POST", f"studies/{part(slug)}/payments/panel/", body=sent)
+        return reply
+
+    def panel_settle(self, slug: str, /, **sent: Unpack[PaySettle]) -> PayBatch:
+        """Say whether the part whose reply was lost was paid, or cancel what wasn't sent. Needs the role of an
+        editor of the workspace.
+        """
+        reply: PayBatch = self._http.json("POST", f"studies/{part(slug)}/payments/panel/settle/", body=sent)
+        return reply
+
+    def top_up(self, slug: str, /) -> TopUp:
+        """The median pay per hour, and what everybody is due so that it reaches the minimum."""
+        reply: TopUp = self._http.json("GET", f"studies/{part(slug)}/payments/top-up/")
+        return reply
+
+    def top_up_create(self, slug: str, /, **sent: Unpack[TopUpAsked]) -> TopUp:
+        """Give the top-up that costs `total`, once. Needs the role of a reviewer."""
+        reply: TopUp = self._http.json("POST", f"studies/{part(slug)}/payments/top-up/", body=sent)
         return reply
 
     def undo(self, slug: str, /, **sent: Unpack[PaymentUndo]) -> Undone:

@@ -87,6 +87,8 @@ class StudyPatch(TypedDict, total=False):
     currency: str
     minutes_per_item: float
     pay_floor_per_hour: str
+    budget_notice: str | None
+    budget_cap: str | None
     erasure_policy: ErasurePolicy
     retention_days: int | None
     title: str
@@ -178,6 +180,8 @@ class Study(TypedDict):
     currency: str
     minutes_per_item: float
     pay_floor_per_hour: str
+    budget_notice: str | None
+    budget_cap: str | None
     erasure_policy: ErasurePolicy
     retention_days: int | None
     slug: str
@@ -242,6 +246,8 @@ class StudyCreate(TypedDict, total=False):
     currency: str
     minutes_per_item: float
     pay_floor_per_hour: str
+    budget_notice: str | None
+    budget_cap: str | None
     erasure_policy: ErasurePolicy
     retention_days: int | None
     slug: Required[str]

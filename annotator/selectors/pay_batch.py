@@ -1,0 +1,199 @@
+"""What a batch through a study's panel would pay to whom, and the batches that were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+
+from django.db.models import Count, Prefetch, Sum
+
+from annotator.core.canonical import digest_of
+from annotator.core.words import plural
+from annotator.models import PanelStudy, Participation, PayBatch, PayLine, PayPart, Study
+from annotator.recruitment.api import SCREEN_OUT
+from annotator.recruitment.plans import plan_read
+from annotator.recruitment.registry import panel_get
+from annotator.selectors.owed import CENT, Balance, balances_of
+
+APPROVE, SCREENED, BONUS = PayPart.Kind.APPROVE.value, PayPart.Kind.SCREEN_OUT.value, PayPart.Kind.BONUS.value
+#: Submissions that people still work on, or whose status the panel hasn't told.
+AT_WORK = ("", "RESERVED", "ACTIVE")
+
+
+@dataclass(frozen=True)
+class Payment:
+    """One payment of a batch, in the study's currency. ``credit`` is the part of it that the person hasn't earned by their work: the
+    rest of a fixed reward, which the panel pays in full."""
+
+    rater: int
+    name: str
+    kind: str
+    remote_study: str
+    amount: Decimal
+    credit: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Somebody who isn't paid by the batch, and why."""
+
+    name: str
+    why: str
+    amount: Decimal
+
+
+@dataclass(frozen=True)
+class PayProposal:
+    """What a batch would pay now. ``fault`` says why there can't be one; empty if there can."""
+
+    currency: str
+    payments: tuple[Payment, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    fault: str = ""
+
+    @property
+    def digest(self) -> str:
+        """What a researcher has seen and confirms: who gets what by which way."""
+        lines = [[one.rater, one.kind, one.remote_study, f"{one.amount:.2f}"] for one in self.payments]
+        return digest_of([self.currency, lines])
+
+    @property
+    def total(self) -> Decimal:
+        """Everything that participants get, without the panel's fees."""
+        return sum((one.amount for one in self.payments), Decimal("0.00"))
+
+    @property
+    def sums(self) -> list[tuple[str, int, Decimal]]:
+        """For each kind of payment that there is: its name, how many, and their sum."""
+        found = []
+        for kind in PayPart.Kind:
+            amounts = [one.amount for one in self.payments if one.kind == kind.value]
+            if amounts:
+                found.append((str(kind.label), len(amounts), sum(amounts, Decimal(0))))
+        return found
+
+
+@dataclass(frozen=True)
+class _Rewards:
+    """The rewards of one of the panel's studies: of an approved submission, and of a screen-out (None if it has none)."""
+
+    approved: Decimal
+    screened: Decimal | None = None
+
+
+@dataclass
+class _Earlier:
+    """The fixed rewards that batches have paid, by rater."""
+
+    kinds: dict[int, set[str]] = field(default_factory=dict)
+
+
+def pay_proposal(study: Study) -> PayProposal:
+    """Who of the panel's participants can be paid through its API now, and who can't and why; five queries.
+
+    Everybody's work must be accepted first. Submissions that wait for review and have earned the reward of the panel's study are approved,
+    which pays it; what is owed beyond it is paid as a bonus. What the panel has paid already (an approved submission, a screen-out) is
+    recorded, with the part of it that the person hasn't earned by their work as a credit.
+    """
+    panel = panel_get(study.panel)
+    if panel is None or not panel.has_api:
+        return PayProposal(study.currency, fault="The study has no panel with an API.")
+    rewards = {row.remote_id: _rewards(row) for row in study.panel_study_rows.filter(panel=study.panel)}
+    if not rewards:
+        return PayProposal(study.currency, fault="No study was created on the panel from here.")
+    earlier = _earlier(study)
+    people = study.participations.filter(recruiter=study.panel, rater__rehearsal=False)
+    by_rater = {one.rater_id: one for one in people.exclude(recruiter_id="").select_related(None)}
+    payments, left_out = list[Payment](), list[LeftOut]()
+    for balance in balances_of(study):
+        person = by_rater.get(balance.rater)
+        if person is None:
+            continue
+        remote = str(person.join_parameters.get(panel.panel_study, "")) or next(iter(rewards))
+        if len(rewards) > 1 and not person.join_parameters.get(panel.panel_study):
+            remote = ""
+        done = earlier.kinds.get(balance.rater, set())
+        why = _why_not(balance, person, remote, rewards, done)
+        if why:
+            if why is not _NOTHING:
+                left_out.append(LeftOut(balance.name, why, balance.payable))
+            continue
+        payments += _payments(balance, person, remote, rewards[remote], done)
+    order = {kind.value: number for number, kind in enumerate(PayPart.Kind)}
+    payments.sort(key=lambda one: (order[one.kind], one.remote_study, one.rater))
+    return PayProposal(study.currency, tuple(payments), tuple(left_out))
+
+
+_NOTHING = "nothing to pay"
+
+
+def _why_not(
+    balance: Balance, person: Participation, remote: str, rewards: Mapping[str, _Rewards], done: set[str]
+) -> str:
+    waits = person.panel_status in ("AWAITING REVIEW", "APPROVED", "SCREENED OUT")
+    if not balance.payable and not balance.unreviewed and not waits:
+        return _NOTHING
+    if person.panel_status in AT_WORK:
+        return "still at work, or the panel hasn't told the status of the submission"
+    if balance.unreviewed:
+        return f"{plural(balance.unreviewed, 'judgment')} to accept first"
+    if remote not in rewards:
+        return "came from a study on the panel that wasn't created from here"
+    reward = rewards[remote].approved
+    if person.panel_status == "AWAITING REVIEW" and APPROVE not in done and reward - balance.owed >= CENT:
+        return f"earned {balance.owed:.2f}, less than the reward of {reward}: approve it on the panel, or ask for its return"
+    return ""
+
+
+def _payments(
+    balance: Balance, person: Participation, remote: str, rewards: _Rewards, done: set[str]
+) -> list[Payment]:
+    """What one person gets: the fixed reward for their submission's status, and the rest of what they are owed as a bonus."""
+    owed, found = balance.owed, list[Payment]()
+    fixed: tuple[str, Decimal | None] = ("", None)
+    if person.panel_status in ("AWAITING REVIEW", "APPROVED"):
+        fixed = (APPROVE, rewards.approved)
+    elif person.panel_status == "SCREENED OUT":
+        fixed = (SCREENED, rewards.screened)
+    kind, reward = fixed
+    # Somebody may have recorded by hand what the panel had paid already.
+    known = reward is not None and person.panel_status != "AWAITING REVIEW" and balance.paid >= reward
+    if kind and kind not in done and reward and not known:
+        credit = max(reward - owed, Decimal(0))
+        found.append(Payment(balance.rater, balance.name, kind, remote, reward, credit))
+        owed = owed + credit - reward
+    rest = owed.quantize(CENT, ROUND_HALF_UP)
+    if rest > 0 and person.recruiter_session:
+        found.append(Payment(balance.rater, balance.name, BONUS, remote, rest))
+    return found
+
+
+def _rewards(row: PanelStudy) -> _Rewards:
+    approved = Decimal(str(row.remote.get("reward") or 0)).quantize(CENT)
+    codes = plan_read(row.plan).codes if row.plan else ()
+    screened = next((one.reward for one in codes if one.action == SCREEN_OUT and one.reward), None)
+    return _Rewards(approved, screened)
+
+
+def _earlier(study: Study) -> _Earlier:
+    rows = PayLine.objects.filter(part__batch__study=study, entry__undone_at__isnull=True)
+    found = _Earlier()
+    for rater, kind in rows.exclude(part__kind=BONUS).values_list("entry__rater", "part__kind"):
+        found.kinds.setdefault(rater, set()).add(kind)
+    return found
+
+
+def pay_batches(study: Study, *, limit: int = 20) -> list[PayBatch]:
+    """The latest batches with their parts, which have ``people`` and ``amount``; two queries."""
+    parts = PayPart.objects.annotate(people=Count("lines"), amount=Sum("lines__entry__amount"))
+    return list(
+        study.pay_batches.select_related("created_by").prefetch_related(
+            Prefetch("parts", parts.order_by("number"))
+        )[:limit]
+    )
+
+
+def pay_batch_open(study: Study) -> PayBatch | None:
+    """The study's batch that isn't finished; there is at most one."""
+    return study.pay_batches.filter(finished_at__isnull=True).first()

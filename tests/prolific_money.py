@@ -1,0 +1,79 @@
+"""The part of the small Prolific that pays: approvals are in ``prolific_api``, bonuses here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+
+class Refusal(Exception):
+    """A reply with this status and problem."""
+
+    def __init__(self, status: int, title: str, detail: Any) -> None:
+        self.status = status
+        self.body = {
+            "error": {"status": status, "error_code": 140_000 + status, "title": title, "detail": detail}
+        }
+
+
+@dataclass
+class ProlificMoney:
+    """Bonuses that were set up, as (submission, cents), by their id; and those that were paid, by submission."""
+
+    fee: float = 0.4
+    studies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    prepared: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    bonuses: dict[str, list[int]] = field(default_factory=dict)
+
+    def id(self) -> str:
+        """A new id."""
+        raise NotImplementedError
+
+    def _submission_shown(self, submission: str) -> dict[str, Any]:
+        one = self.submissions.get(submission)
+        if one is None:
+            raise Refusal(404, "Not found", "No such submission.")
+        return {
+            "id": one["id"], "participant": one["participant_id"], "status": one["status"], "started_at": one["started_at"],
+            "study_id": one["study"], "bonus_payments": self.bonuses.get(submission, []),
+        }  # fmt: skip
+
+    def _bonuses_set_up(self, body: Any) -> dict[str, Any]:
+        mine = {
+            one["participant_id"]: one["id"]
+            for one in self.submissions.values()
+            if one["study"] == body["study_id"]
+        }
+        lines = [line.split(",") for line in body["csv_bonuses"].splitlines()]
+        if strange := [person for person, _ in lines if person not in mine]:
+            raise Refusal(400, "Validation error", f"These have not taken part: {', '.join(strange)}")
+        pk = self.id()
+        self.prepared[pk] = [(mine[person], int(Decimal(amount) * 100)) for person, amount in lines]
+        amount = sum(cents for _, cents in self.prepared[pk])
+        return {
+            "id": pk,
+            "study": body["study_id"],
+            "amount": amount,
+            "total_amount": round(amount * (1 + self.fee)),
+        }
+
+    def _bulk_bonus_payments(self, method: str, rest: list[str], query: Any, body: Any) -> Any:
+        for submission, cents in self.prepared[
+            rest[0]
+        ]:  # as Prolific does: each request pays, also a second one
+            self.bonuses.setdefault(submission, []).append(cents)
+        return 202, "Received", {}
+
+    def paid(self, person: str) -> Decimal:
+        """What somebody has got in all: rewards of approved submissions, screen-outs and bonuses."""
+        cents = 0
+        for one in self.submissions.values():
+            if one["participant_id"] == person:
+                study = self.studies[one["study"]]
+                codes = [action for code in study["completion_codes"] for action in code["actions"]]
+                fixed = sum(action.get("fixed_screen_out_reward", 0) for action in codes)
+                cents += {"APPROVED": study["reward"], "SCREENED OUT": fixed}.get(one["status"], 0)
+                cents += sum(self.bonuses.get(one["id"], []))
+        return Decimal(cents) / 100
