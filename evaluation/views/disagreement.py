@@ -35,7 +35,7 @@ def disagreement(request: HttpRequest, study_pk: int, format: str = "") -> HttpR
     study = study_get_for(user=request.user, pk=study_pk)
     people_viewed(by=request.user, page="disagreement", studies=[study])
     # Here, because it loads NumPy, which few web processes need.
-    from evaluation.selectors.disagreement import BY, disagreement_sources
+    from evaluation.reports.disagreement import BY, disagreement_sources
 
     asked = {
         name: request.GET.get(name, "").replace("\x00", "")[:200] for name in ("variable", "with", "count")

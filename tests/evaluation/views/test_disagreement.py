@@ -11,7 +11,7 @@ from django.urls import reverse
 from lxml import html
 
 from annotator.models import Study
-from evaluation.selectors.disagreement import disagreement_sources
+from evaluation.reports.disagreement import disagreement_sources
 from tests.evaluation.reports.studies import client_of, small_study
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.django_db
 
 
 def page_of(client: Client, study: Study, **asked: str) -> html.HtmlElement:
-    return html.fromstring(client.get(reverse("evaluation:disagreement", args=[study.pk]), asked).content.decode())
+    return html.fromstring(
+        client.get(reverse("evaluation:disagreement", args=[study.pk]), asked).content.decode()
+    )
 
 
 def test_each_table_divides_the_disagreement_and_leads_to_its_items() -> None:
