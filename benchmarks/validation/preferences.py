@@ -22,7 +22,7 @@ STRENGTH = np.array([0.6, 0.2, -0.2, -0.6])
 TIES = 0.5
 #: (items, raters of each, standard deviation of an item's effect)
 DESIGNS = ((30, 3, 0.7), (60, 3, 0.7), (200, 3, 0.7), (60, 3, 0.0), (60, 1, 0.0))
-STUDIES, REPLICATES, LARGE = 1_000, 300, 400_000
+STUDIES, REPLICATES, LARGE = 400, 200, 400_000
 
 
 def study(items: int, raters: int, effect: float, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
