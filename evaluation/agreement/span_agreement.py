@@ -259,8 +259,11 @@ def _matches(ratings: Ratings, table: SpanTable) -> _Matches:
     span = found["any"] // max(raters, 1)
     compared = np.bincount(table.category, weights=grouped.sizes[table.unit] - 1, minlength=categories)
     unmatched = compared - np.bincount(table.category[span], minlength=categories)
+    spans, exact, overlapping = (one.astype(np.float64) for one in by_unit)
     return _Matches(
-        *(one.astype(np.float64) for one in by_unit),
+        spans=spans,
+        exact=exact,
+        overlapping=overlapping,
         graded=(same_grade, exact_pairs),
         confusion=confusion,
         unmatched=unmatched.astype(np.int64),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+import numpy as np
+
 from annotator.hit_types.base import Variable
 from annotator.models import Study
 from evaluation.agreement.sources import (
@@ -75,7 +77,7 @@ def disagreement_sources(
     tables = {}
     for by in BY:
         if by == "rater":
-            codes, names = ratings.rater, list(ratings.raters)
+            codes, names = ratings.rater.astype(np.int64), list(ratings.raters)
         else:
             codes, names = group_codes(_names(data, table, by), ratings)
         if by == "item" or len(names) > 1:

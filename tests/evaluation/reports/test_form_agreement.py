@@ -89,7 +89,10 @@ def test_a_report_names_the_systems_of_a_comparison() -> None:
         for n in range(9)
     ]  # fmt: skip
     material_import(
-        study=study, file=io.BytesIO("\n".join(map(json.dumps, rows)).encode()), name="pairs.jsonl"
+        study=study,
+        file=io.BytesIO("\n".join(map(json.dumps, rows)).encode()),
+        name="pairs.jsonl",
+        attributes=("system_a", "system_b"),
     )
     sides = ["response_a", "response_b", "equal"]
     for number, item in enumerate(study.items.order_by("pk")):
