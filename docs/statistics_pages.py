@@ -68,6 +68,12 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         _agreement("single-raters", "Each rater against the rest", "raters"),
         _agreement("alternative-annotator-test", "The alternative annotator test", "alternative"),
         _agreement("soft-labels", "Soft labels", "soft_labels"),
+        _agreement("set-agreement", "Agreement on sets: MASI and Jaccard", "set_agreement"),
+        _agreement("ranking-agreement", "Agreement on rankings: Kendall's W and tau-b", "ranking_agreement"),
+        _agreement("span-agreement", "Agreement on spans of text", "span_agreement"),
+        _agreement("bradley-terry", "Strengths from pairwise preferences", "bradley_terry"),
+        _agreement("value-forms", "The statistics of each form of value", "by_form"),
+        _agreement("disagreement", "Where disagreement comes from", "sources"),
     ),
     "Aggregation of labels": (
         _agreement("aggregation", "Aggregation rules", "aggregate"),

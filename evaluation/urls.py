@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.views import compare, live, live_plan, plan, releases, reports
+from evaluation.views import compare, disagreement, live, live_plan, plan, releases, reports
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation"
@@ -15,6 +15,13 @@ urlpatterns = [
     path("studies/<row:study_pk>/reports/compare/", compare.report_compare, name="report_compare"),
     path("studies/<row:study_pk>/agreement-so-far/", live.live_agreement, name="live_agreement"),
     path("studies/<row:study_pk>/confidence-so-far/", live.live_confidence, name="live_confidence"),
+    path("studies/<row:study_pk>/disagreement/", disagreement.disagreement, name="disagreement"),
+    path(
+        "studies/<row:study_pk>/disagreement.csv",
+        disagreement.disagreement,
+        {"format": "csv"},
+        name="disagreement_csv",
+    ),
     path("studies/<row:study_pk>/planned-so-far/", live_plan.live_plan, name="live_plan"),
     path("studies/<row:study_pk>/plan/", plan.plan, name="plan"),
     path("studies/<row:study_pk>/plan/plan.json", plan.plan_file, {"format": "json"}, name="plan_json"),

@@ -16,13 +16,17 @@ from annotator.hit_types.base import HitType, Level, Variable
 from annotator.hit_types.confidence import answer_variables
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
+from evaluation.agreement.value_forms import form_of
 from evaluation.core.ratings_table import Ratings
 from evaluation.ratings.adjudications import AdjudicatedItem, adjudications_load
-from evaluation.ratings.attributes import Attribute, judgments_filter, judgments_part
+from evaluation.ratings.attributes import Attribute, attribute_load, judgments_filter, judgments_part
 from evaluation.ratings.columns import Coded, Codes, distinct
 from evaluation.ratings.items import Items
 from evaluation.ratings.judgments import Judgments, judgments_load
 from evaluation.ratings.mapping import Entries, map_pairs, map_responses
+
+#: Item columns with the systems that wrote the sides a and b of a comparison.
+SIDE_COLUMNS = ("system_a", "system_b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +217,21 @@ class StudyRatings:
         }
 
     @cached_property
+    def sides(self) -> tuple[tuple[str, str], ...]:
+        """Each item's systems behind the sides a and b of a comparison, from its own columns ``SIDE_COLUMNS``; empty if an item lacks one,
+        and for types without such a question."""
+        if not any(form_of(one.level) == "pairwise" for one in self.hit_type.variables):
+            return ()
+        try:
+            first, second = (attribute_load(self.judgments, name) for name in SIDE_COLUMNS)
+        except ValueError:  # no item has the column
+            return ()
+        if (first.codes < 0).any() or (second.codes < 0).any():
+            return ()
+        names = ([one.names[code] for code in one.codes.tolist()] for one in (first, second))
+        return tuple(zip(*names, strict=True))
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 over everything that a report shows or is computed from: ratings, names, attributes and headings.
 
@@ -228,6 +247,8 @@ class StudyRatings:
         columns += [items.gold, items.follow_up_gold]
         if self.gold:
             columns.append([[number, dict(fields)] for number, fields in sorted(self.gold.items())])
+        if self.sides:
+            columns.append(self.sides)
         if self.adjudications:
             columns.append(
                 [

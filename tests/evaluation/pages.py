@@ -21,6 +21,8 @@ PAGES = {
     "/admin/evaluation/call/CALL/change/": "viewer",
     "/studies/STUDY/reports/": "viewer",
     "/studies/STUDY/plan/": "viewer",
+    "/studies/STUDY/disagreement/": "viewer",
+    "/studies/STUDY/disagreement.csv": "viewer",
     "/api/v1/studies/mine/runs/": "viewer",
     "/api/v1/studies/mine/report-columns/": "viewer",
     "/api/v1/studies/mine/human-scores/": "viewer",

@@ -77,6 +77,7 @@ TABS = (
         "Review",
         (
             ("admin:study_contested", "Contested items", VIEWER),
+            ("evaluation:disagreement", "Where disagreement comes from", VIEWER),
             ("admin:study_adjudication", "Adjudication", REVIEWER),
             ("admin:study_exclusions", "Exclusions", VIEWER),
         ),

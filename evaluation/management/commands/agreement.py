@@ -17,6 +17,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotator.core.labels import Spelling
 from evaluation.agreement.accuracy import accuracy
 from evaluation.agreement.aggregate import PerRater, aggregate
+from evaluation.agreement.by_form import FormSummary
 from evaluation.agreement.by_group import by_group, grouped_values
 from evaluation.agreement.descriptive import unit_distributions
 from evaluation.agreement.output import Additions, json_pieces
@@ -26,6 +27,8 @@ from evaluation.agreement.reading import ReadRatings, read_ratings
 from evaluation.agreement.reading_counts import read_counts
 from evaluation.agreement.selection import select_rows, without_labels
 from evaluation.agreement.summary import AgreementSummary, summarize
+from evaluation.agreement.value_forms import FORMS, form_of
+from evaluation.management.agreement_forms import WRITERS, add_form_arguments, form_columns, form_summary
 from evaluation.management.option_types import names, pairs, share, whole
 
 
@@ -77,7 +80,11 @@ class Command(BaseCommand):
             "--cluster", default="", metavar="COL",
             help="column of the instance that a unit belongs to: intervals draw those (else units)",
         )  # fmt: skip
-        parser.add_argument("--level", choices=("nominal", "ordinal", "interval", "ratio"), default="nominal")
+        parser.add_argument(
+            "--level", choices=("nominal", "ordinal", "interval", "ratio", *FORMS), default="nominal",
+            help="values of set, ranking and span are JSON lists; of pairwise a, b or equal (nominal)",
+        )  # fmt: skip
+        add_form_arguments(parser)
         parser.add_argument(
             "--order", type=names, default=[], metavar="a,b,c", help="all labels, from low to high"
         )
@@ -139,8 +146,12 @@ class Command(BaseCommand):
             raise CommandError(
                 "--missing-wrong is now --blanks wrong (blank values) and --ties wrong (units on which raters tie), as in reports"
             )
+        form = form_of(options["level"])
         try:
             read, notes = _read(options)
+            if form:
+                self._write_form(form_summary(read, form, options), notes, options)
+                return
             summary = _summary(read, options)
             additions = _additions(read, options)
             if options["units"]:
@@ -166,13 +177,19 @@ class Command(BaseCommand):
         for piece in [text] if isinstance(text, str) else text:
             self.stdout.write(piece, ending="")
 
+    def _write_form(self, summary: FormSummary, notes: list[str], options: dict[str, Any]) -> None:
+        for note in notes:
+            self.stderr.write(f"note: {note}")
+        settings = {"bootstrap": {"replicates": options["bootstrap"], "seed": options["seed"]}}
+        self.stdout.write(WRITERS[options["format"]](summary, settings), ending="")
+
 
 def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
     """The chosen rows of the file, and remarks."""
     from_stdin = options["file"] == "-"
     source: Path | BinaryIO = BytesIO(sys.stdin.buffer.read()) if from_stdin else Path(options["file"])
     name = "standard input" if from_stdin else options["file"]
-    only = _chosen(options["only"])
+    only, further = _chosen(options["only"]), form_columns(options)
     if options["counts"]:
         for other in ("rater", "value", "cluster", "by", "only", "order", "simulators"):
             if options[other]:
@@ -196,8 +213,8 @@ def _read(options: dict[str, Any]) -> tuple[ReadRatings, list[str]]:
         value=options["value"],
         cluster=options["cluster"],
         gold=options["gold"],
-        extra=[*options["by"], *only],
-        level=options["level"],
+        extra=[*options["by"], *only, *further],
+        level="nominal" if options["level"] in FORMS else options["level"],
         order=options["order"],
         simulators=options["simulators"],
         spelling=Spelling(

@@ -15,6 +15,7 @@ from evaluation.reports.agreement_data import Agreement, KappaMeans
 from evaluation.reports.choices import LABEL_SETS
 from evaluation.reports.content import Cell, Figure, Section, Shape, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.form_agreement import form_parts, form_variables
 from evaluation.reports.registry import section
 from evaluation.reports.words import CountedSentence, count, left_out, listed, stated
 
@@ -68,6 +69,10 @@ def agreement(ctx: Context) -> Section:
                 if len(shown.ratings.raters) <= MATRIX
                 else _rest(ctx, variable, shown)
             )
+    for variable, form in form_variables(ctx):
+        text, tables = form_parts(ctx, variable, form)
+        prose.append(text)
+        blocks += tables
     return Section(
         id="agreement",
         title="Agreement",

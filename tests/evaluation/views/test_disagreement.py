@@ -1,0 +1,110 @@
+"""Where disagreement comes from: the page, its links to items, people with a simulator, the CSV, and the number of queries."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from lxml import html
+
+from annotator.models import Study
+from evaluation.reports.disagreement import disagreement_sources
+from tests.evaluation.reports.studies import client_of, small_study
+from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def page_of(client: Client, study: Study, **asked: str) -> html.HtmlElement:
+    return html.fromstring(
+        client.get(reverse("evaluation:disagreement", args=[study.pk]), asked).content.decode()
+    )
+
+
+def test_each_table_divides_the_disagreement_and_leads_to_its_items() -> None:
+    """Ann and Bob disagree on one of six items: ya2, of robot-a."""
+    study = small_study()
+    client = client_of(study)
+    page = page_of(client, study)
+    words = " ".join(page.text_content().split())
+    assert "Krippendorff’s α among people is" in words
+    assert [head.text_content() for head in page.xpath("//section/h2")] == ["Systems", "Raters", "Items"]
+    tables = page.xpath("//section//table")
+    first = [[cell.text_content() for cell in row.xpath("./td")] for row in tables[0].xpath(".//tbody/tr")]
+    assert first[0][:4] == ["robot-a", "8", "100.0", "66.7"]
+    assert first[0][4] == "1.50"
+    assert first[1][2] == "0.0"
+    item = study.items.get(key="ya2")
+    (link,) = tables[2].xpath(".//tbody/tr[1]//a/@href")
+    assert link == reverse("admin:study_item", args=[study.pk, item.pk])
+    for table in tables:
+        for address in table.xpath(".//tbody//a/@href"):
+            assert client.get(address).status_code == 200
+    (of_system,) = tables[0].xpath(".//tbody/tr[1]//a/@href")
+    listed = html.fromstring(client.get(of_system).content.decode())
+    assert [one.text_content() for one in listed.xpath("//article//h3/a")] == ["ya2"]
+    review = page.xpath("//a[@href=$url]", url=reverse("evaluation:disagreement", args=[study.pk]))
+    assert review
+
+
+def test_people_with_a_simulator() -> None:
+    study = small_study(simulator=True)
+    found = disagreement_sources(study=study, variable="helpful", simulator="gpt-4")
+    assert found is not None
+    found = disagreement_sources(study=study, simulator="gpt-4")
+    assert found is not None
+    # Of 12 pairs, gpt-4 says yes to all: five answers of yes agree.
+    assert found.coefficient.n == 12
+    assert sum(one.found.part for one in found.tables["item"]) == pytest.approx(1.0)
+    (ann, bob) = sorted(found.tables["rater"], key=lambda one: one.name)
+    ids = {name: make_rater(name).pk for name in ("ann", "bob")}
+    model = make_rater("gpt-4", kind="simulator", source="simulator").pk
+    assert [ann.query, bob.query] == [f"raters={ids['ann']}-{model}", f"raters={ids['bob']}-{model}"]
+    client = client_of(study)
+    words = " ".join(page_of(client, study, **{"with": "gpt-4"}).text_content().split())
+    assert "Cohen’s κ of people with gpt-4 is" in words
+    listed = html.fromstring(
+        client.get(f"{reverse('admin:study_contested', args=[study.pk])}?{ann.query}").content
+    )
+    assert listed.xpath("//article")
+
+
+def test_the_csv_has_the_figures_of_the_page() -> None:
+    study = small_study()
+    client = client_of(study)
+    response = client.get(reverse("evaluation:disagreement_csv", args=[study.pk]))
+    rows = list(csv.DictReader(StringIO(response.content.decode())))
+    assert {row["by"] for row in rows} == {"system", "rater", "item"}
+    found = disagreement_sources(study=study)
+    assert found is not None
+    for by in ("system", "rater", "item"):
+        own = [row for row in rows if row["by"] == by]
+        assert sum(float(row["contribution"]) for row in own) == pytest.approx(1 - found.coefficient.value)
+        assert [row["name"] for row in own] == [one.name for one in found.tables[by]]
+
+
+def test_the_number_of_queries_is_constant(django_assert_max_num_queries) -> None:  # type: ignore[no-untyped-def]
+    def queries(items: int) -> int:
+        study = make_study()
+        for number in range(items):
+            item = make_item(study, key=f"i{number}", system=f"robot-{number % 4}")
+            for place, name in enumerate(("ann", "bob", "cat", "dan")[: 2 + items // 10]):
+                make_judgment(item, make_rater(name), "yes" if (number + place) % 2 else "no")
+        with django_assert_max_num_queries(40) as counted:
+            assert disagreement_sources(study=study) is not None
+        return len(counted)
+
+    assert queries(3) == queries(20)
+
+
+def test_without_judgments_and_for_others() -> None:
+    study = make_study(items=2)
+    client = client_of(study)
+    assert "Nobody has judged yet" in page_of(client, study).text_content()
+    assert len(client.get(reverse("evaluation:disagreement_csv", args=[study.pk])).content.splitlines()) == 1
+    stranger = Client()
+    stranger.force_login(make_user(staff=True))
+    assert stranger.get(reverse("evaluation:disagreement", args=[study.pk])).status_code == 404
