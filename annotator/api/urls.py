@@ -17,6 +17,7 @@ from annotator.api import (
     panel,
     payments,
     people,
+    personal_links,
     studies,
     study_life,
 )
@@ -62,6 +63,16 @@ urlpatterns = [
     path("studies/<study:slug>/payments/accept/", payments.WorkAccept.as_view(), name="work_accept"),
     path("studies/<study:slug>/payments/undo/", payments.PaymentUndo.as_view(), name="payment_undo"),
     path("studies/<study:slug>/payments/bonus/", payments.Bonus.as_view(), name="bonus"),
+    path(
+        "studies/<study:slug>/personal-links/",
+        personal_links.PersonalLinks.as_view(),
+        name="personal_links",
+    ),
+    path(
+        "studies/<study:slug>/personal-links/<row:pk>/",
+        personal_links.PersonalLinkDetail.as_view(),
+        name="personal_link",
+    ),
     path("studies/<study:slug>/panel/", panel.PanelStudies.as_view(), name="panel_studies"),
     path("studies/<study:slug>/participants/", people.Participants.as_view(), name="participants"),
     path("studies/<study:slug>/members/", people.Members.as_view(), name="members"),
