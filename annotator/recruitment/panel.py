@@ -85,7 +85,7 @@ class Panel:
     #: False for the panel of a study whose package is no longer installed.
     installed: ClassVar[bool] = True
     #: Where participants find their studies; empty if there is no such page.
-    site: ClassVar[str] = ""
+    site: str = ""
 
     # -- links -----------------------------------------------------------------------------------------
 

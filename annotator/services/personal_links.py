@@ -107,10 +107,10 @@ def personal_links_make(
         seen: dict[tuple[str, str], int] = {("email", email.lower()): 0 for email, _ in known if email}
         seen |= {("own_id", own): 0 for _, own in known if own}
         for one in people:
-            for field, value in (("email", one.email.lower()), ("own_id", one.own_id)):
+            for field, value in (("email", one.email), ("own_id", one.own_id)):
                 if not value:
                     continue
-                before = seen.setdefault((field, value), one.line)
+                before = seen.setdefault((field, value.lower() if field == "email" else value), one.line)
                 if before != one.line:
                     where = f"is on line {before} already" if before else "is on the study's list already"
                     log.add(where, line=one.line, field=TITLES[field], value=value)

@@ -41,7 +41,7 @@ def study(researcher: User) -> Study:
 
 
 def added(study: Study, *names: str, **about: Any) -> list[PersonalLink]:
-    file = io.BytesIO("name\n".encode() + "".join(f"{name}\n" for name in names).encode())
+    file = io.BytesIO(b"name\n" + "".join(f"{name}\n" for name in names).encode())
     log = FaultLog("class.csv")
     return personal_links_make(
         study=study, people=people_read(file, name="class.csv", log=log), by=None, log=log, **about
@@ -207,5 +207,5 @@ def test_people_return_to_the_address_of_the_settings(
 def test_an_address_to_return_to_that_cannot_be_one_is_refused(listed: Study) -> None:
     with pytest.raises(ValidationError, match="begins with https"):
         study_update(study=listed, panel_return="javascript:alert(1)")
-    with pytest.raises(ValidationError, match="{worker} is not replaced"):
+    with pytest.raises(ValidationError, match=r"\{worker\} is not replaced"):
         study_update(study=listed, panel_return="https://lab.example/?w={worker}")
