@@ -6,7 +6,7 @@ import io
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from annotator.admin.study_pages.frame import EDITOR, render, study_page
@@ -39,12 +39,12 @@ DONE = {
 @study_page(EDITOR, methods=("GET", "HEAD", "POST"), people="personal links")
 def personal_links(request: HttpRequest, study: Study) -> HttpResponse:
     """The people on the list with their links and whether they have joined."""
-    _with_list(study)
     action = request.POST.get("do", "upload")
     form = PeopleFileForm(
         request.POST if request.method == "POST" and action == "upload" else None, request.FILES or None
     )
     faults: list[str] = []
+    panel = panel_get(study.panel)
     if request.method == "POST" and action != "upload":
         _one(request, study, action)
         return redirect("admin:study_personal_links", study.pk)
@@ -67,25 +67,18 @@ def personal_links(request: HttpRequest, study: Study) -> HttpResponse:
             return redirect("admin:study_personal_links", study.pk)
     return render(
         request, study, "personal_links", tab="settings", title=f"Personal links of {study.title}", form=form, faults=faults,
-        people=personal_links_of(study, site=_site(request)), status=400 if faults or form.errors else 200,
+        listed=panel is not None and panel.listed, people=personal_links_of(study, site=_site(request)), status=400 if faults or form.errors else 200,
     )  # fmt: skip
 
 
 @study_page(EDITOR, people="personal links")
 def personal_links_file(request: HttpRequest, study: Study) -> HttpResponse:
     """Download the list with everybody's link as CSV."""
-    _with_list(study)
     text = personal_links_csv(personal_links_of(study, site=_site(request)))
     audit_write(action=AuditAction.EXPORTED, study=study, by=user_of(request), target="personal links")
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-personal-links.csv"'
     return response
-
-
-def _with_list(study: Study) -> None:
-    panel = panel_get(study.panel)
-    if (panel is None or not panel.listed) and not study.personal_links.exists():
-        raise Http404("this study has no personal links")
 
 
 def _site(request: HttpRequest) -> str:

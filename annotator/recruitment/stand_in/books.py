@@ -70,6 +70,10 @@ class ProlificBooks:
     secret: str = ""
     exchanges: list[tuple[str, str, Any, int, Any]] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
+    #: Bonuses that were paid beside the rewards: participant's id -> hundredths of the currency.
+    bonuses: dict[str, int] = field(default_factory=dict)
+    #: Whether the API answers every request with a 500.
+    down: bool = False
     #: (part of "METHOD path", what happens): "429", "500", "500 after", "lost".
     troubles: list[tuple[str, str]] = field(default_factory=list)
     outbox: list[tuple[str, bytes, dict[str, str]]] = field(default_factory=list)
@@ -114,6 +118,29 @@ class ProlificBooks:
             address = url.partition("?")[0]
             return f"{address}?{self.signer.query(found['participant_id'], **about)}"
         return url
+
+    def bonuses_pay(self, lines: str) -> None:
+        """Pay the lines of a bulk bonus payment, ``id,amount``, in the account's currency."""
+        for line in lines.splitlines():
+            person, _, amount = line.partition(",")
+            self.bonuses[person] = self.bonuses.get(person, 0) + round(float(amount) * 100)
+
+    def paid(self, study: str) -> dict[str, int]:
+        """What each participant has got: the reward if they were approved, the screen-out reward, bonuses; in hundredths."""
+        found = self.studies[study]
+        out = [
+            action.get("fixed_screen_out_reward", 0)
+            for one in found["completion_codes"]
+            for action in one["actions"]
+            if action["action"] == "FIXED_SCREEN_OUT_PAYMENT"
+        ]
+        amounts = {"APPROVED": found["reward"], "SCREENED OUT": max(out, default=0)}
+        got = dict(self.bonuses)
+        for one in self.submissions.values():
+            if one["study"] == study:
+                person = one["participant_id"]
+                got[person] = got.get(person, 0) + amounts.get(one["status"], 0)
+        return {person: amount for person, amount in got.items() if amount}
 
     def move(self, submission: str, status: str, *, code: str | None = None) -> None:
         """A submission changes its status: TIMED-OUT, RETURNED, AWAITING REVIEW, APPROVED, REJECTED, ..."""
@@ -309,7 +336,7 @@ class ProlificBooks:
                 self._checked(lambda: known.request_check(method, path, body))
             if trouble[1] == "429":
                 return 429, Refusal(429, "Too many requests", "Slow down.").body, {"Retry-After": "1"}
-            if trouble[1] == "500":
+            if self.down or trouble[1] == "500":
                 return 500, Refusal(500, "Server error", "Sorry.").body, {}
             try:
                 status, reply, headers = self.answer(method, path, body, token)
