@@ -14,13 +14,13 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from lxml import html
 
-from annotator.models import Assignment, PanelStudy, Participation, Study, User
+from annotator.models import Assignment, PanelStudy, Participation, Rater, Study, User
 from annotator.recruitment.registry import PANELS
 from annotator.recruitment.stand_in.books import ProlificBooks, Refusal
 from annotator.selectors.owed import balances_of
 from annotator.selectors.study import study_hit_type
 from annotator.services.panel_reconcile import panel_reconcile, panel_reconcile_sweep
-from annotator.services.payment import panel_payments_export, payments_record, work_accept
+from annotator.services.payment import bonus_give, panel_payments_export, payments_record, work_accept
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import right_answers
 
@@ -209,12 +209,16 @@ def payment_step(crowd: Crowd) -> None:
     """
     study, books, row = crowd.study, crowd.books, crowd.row
     work_accept(study=study, by=crowd.by)
-    rewards = {
-        one.rater: one.payable
-        for one in balances_of(study)
-        if one.payable and Participation.objects.get(rater=one.rater, study=study).panel_status
-        in ("APPROVED", "SCREENED OUT")
-    }  # fmt: skip
+    there = books.paid(row.remote_id)  # nobody has a bonus yet: what the panel pays by itself for a code
+    for one in balances_of(study):
+        # Who found only one task left has done all they could. The panel knows one reward, so the rest of it is a bonus.
+        more = Decimal(there.get(one.recruiter_id, 0)) / 100 - one.payable
+        if one.recruiter_id in there and more > 0:
+            rater = Rater.objects.get(pk=one.rater)
+            bonus_give(
+                study=study, rater=rater, by=crowd.by, amount=more, reason="The whole reward was paid."
+            )
+    rewards = {one.rater: one.payable for one in balances_of(study) if one.recruiter_id in there}
     for attempt in (1, 2):
         try:
             payments_record(study=study, by=crowd.by, reference="rewards", amounts=rewards)

@@ -58,7 +58,6 @@ def test_people_from_a_panel_are_answered_and_paid_to_the_cent(researcher: User,
         # Codes and decisions: everybody got an answer, and both sides say the same of everybody.
         assert crowd.unanswered == []
         mine = [one for one in books.submissions.values() if one["study"] == row.remote_id]
-        fields = {one["code"]: one["code"] for one in mine if one["code"]}
         entered = Counter(one["code"] for one in mine if one["code"])
         codes = {
             "completion_code": "DONE",
@@ -67,7 +66,7 @@ def test_people_from_a_panel_are_answered_and_paid_to_the_cent(researcher: User,
             "declined_code": "NO",
         }
         assert {codes[name]: number for name, number in row.exits.items()} == dict(entered)
-        assert set(fields) == set(codes.values())
+        assert set(entered) == set(codes.values())
         here = dict(study.participations.values_list("recruiter_session", "panel_status"))
         assert here == {one["id"]: status_read(one["status"]) for one in mine if one["id"] in here}
         assert "ACTIVE" not in here.values()
