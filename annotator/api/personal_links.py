@@ -103,7 +103,7 @@ class PersonalLinkDetail(APIView):
     """One person on the list."""
 
     @extend_schema(request=LinkActionSerializer, responses={200: PersonalLinkSerializer, **ERRORS})
-    def post(self, request: Request, slug: str, pk: int) -> Response:
+    def patch(self, request: Request, slug: str, pk: int) -> Response:
         """Revoke the link, or make a new one, after which the earlier one doesn't work. Needs the role of an editor."""
         study = study_of(request, slug, EDITOR)
         row = _row(study, pk)

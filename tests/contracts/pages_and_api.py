@@ -21,7 +21,7 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "study_bonus": ("POST studies/{slug}/payments/bonus/",),
     "study_messages": ("POST studies/{slug}/messages/", "POST studies/{slug}/messages/settle/"),
     "study_personal_links": (
-        "POST studies/{slug}/personal-links/", "POST studies/{slug}/personal-links/{id}/", "DELETE studies/{slug}/personal-links/{id}/",
+        "POST studies/{slug}/personal-links/", "PATCH studies/{slug}/personal-links/{id}/", "DELETE studies/{slug}/personal-links/{id}/",
     ),
     "study_images": ("POST studies/{slug}/images/",),
     "study_image_delete": ("DELETE studies/{slug}/images/{id}/",),

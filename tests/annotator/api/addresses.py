@@ -44,7 +44,7 @@ OF_STUDY = [
     ("panel_studies", "post", "editor"),
     ("personal_links", "get", "editor"),
     ("personal_links", "post", "editor"),
-    ("personal_link", "post", "editor"),
+    ("personal_link", "patch", "editor"),
     ("personal_link", "delete", "editor"),
     ("participants", "get", "viewer"),
     ("members", "get", "viewer"),

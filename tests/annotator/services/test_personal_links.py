@@ -141,8 +141,8 @@ def test_the_api_does_the_same(study: Study, researcher: User) -> None:
     [ann] = client.post(url, {"people": [{"name": "Ann"}]}, format="json").json()
     assert Client().get(ann["link"]).status_code == 200
     one = f"{url}{ann['key']}/"
-    assert client.post(one, {"action": "revoke"}, format="json").json()["state"] == "revoked"
-    again = client.post(one, {"action": "renew"}, format="json").json()
+    assert client.patch(one, {"action": "revoke"}, format="json").json()["state"] == "revoked"
+    again = client.patch(one, {"action": "renew"}, format="json").json()
     assert (again["state"], again["link"] != ann["link"]) == ("works", True)
     assert [row["name"] for row in client.get(url).json()["results"]] == ["Ann"]
     assert client.delete(one).status_code == 204
