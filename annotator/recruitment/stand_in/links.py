@@ -72,11 +72,11 @@ class LinkSigner:
             "jti": secrets.token_hex(8),
             "prolific": {"PROLIFIC_PID": person, "STUDY_ID": study, "SESSION_ID": submission, "workspace_id": "w"},
         } | claims  # fmt: skip
-        signing: Any = self.keys[self.signs_with] if key is None else key
+        signing: Any = (self.keys[self.signs_with] if key is None else key) or None
         algorithm = algorithm or ("RS256" if isinstance(signing, rsa.RSAPrivateKey) else "ES256")
         return jwt.encode(
             {name: value for name, value in whole.items() if value is not None},
-            signing or None,  # without a signature, as a forged link
+            signing,
             algorithm=algorithm,
             headers=headers or {"kid": self.signs_with},
         )
