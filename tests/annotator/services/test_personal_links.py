@@ -19,7 +19,7 @@ from annotator.core.tables.faults import FaultLog, FileRefused
 from annotator.models import AuditEntry, PersonalLink, Study, User
 from annotator.services.personal_links import PersonListed, people_read, personal_links_make
 from tests.annotator.api.conftest import client_of
-from tests.annotator.web.test_sent_links import address, joins
+from tests.annotator.web.sent_links import address, joins
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db

@@ -13,10 +13,9 @@ from django.test import Client
 from django.utils import timezone
 
 from annotator.core.tables.faults import FaultLog
-from annotator.models import Participation, PersonalLink, Study, User
+from annotator.models import PersonalLink, Study, User
 from annotator.recruitment.panel import COMPLETED, DECLINED
 from annotator.recruitment.panels.shared_secret import signature
-from annotator.selectors.personal_links import personal_links_of
 from annotator.services.erasure import erase
 from annotator.services.panel_events import panel_secret_set
 from annotator.services.personal_links import (
@@ -28,10 +27,10 @@ from annotator.services.personal_links import (
 )
 from annotator.services.study import study_update
 from annotator.web.exits import way_back
+from tests.annotator.web.sent_links import address, joins
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
-SITE = "http://testserver"
 SECRET = "a-secret-of-the-mailing-list"
 
 
@@ -46,20 +45,6 @@ def added(study: Study, *names: str, **about: Any) -> list[PersonalLink]:
     return personal_links_make(
         study=study, people=people_read(file, name="class.csv", log=log), by=None, log=log, **about
     )
-
-
-def address(row: PersonalLink) -> str:
-    [one] = personal_links_of(row.study, site=SITE, rows=[row])
-    return one.address.removeprefix(SITE)
-
-
-def joins(client: Client, link: str) -> Participation | None:
-    """The participation that this browser then continues; None if the link was refused."""
-    shown = client.get(link)
-    if shown.status_code != 200:
-        return None
-    assert client.post(shown.context["join_url"]).status_code == 302
-    return Participation.objects.select_related("rater").get(rater__user=client.session["_auth_user_id"])
 
 
 def told(client: Client, link: str) -> str:
