@@ -38,6 +38,10 @@ BENCHMARKS = {
         "benchmarks.core_loop.growth", "a turn as a study grows to 200,000 items and a million judgments"
     ),
     "load": Benchmark("benchmarks.core_loop.load", "many annotators at once over HTTP"),
+    "panel": Benchmark(
+        "benchmarks.panel.run",
+        "a study with 200 people from the stand-in of a panel, from publication to pay",
+    ),
     "llm": Benchmark("benchmarks.llm.throughput", "calls of one worker against the ideal", servers=True),
     "llm-faults": Benchmark("benchmarks.llm.faults", "5,000 calls while workers are killed", servers=True),
     "llm-recipes": Benchmark(

@@ -19,6 +19,7 @@ from annotator.api import (
     pay_batches,
     payments,
     people,
+    personal_links,
     studies,
     study_life,
 )
@@ -72,6 +73,16 @@ urlpatterns = [
     path("studies/<study:slug>/payments/panel/", pay_batches.PayPanel.as_view(), name="pay_panel"),
     path("studies/<study:slug>/payments/panel/settle/", pay_batches.PaySettle.as_view(), name="pay_settle"),
     path("studies/<study:slug>/payments/top-up/", pay_batches.TopUps.as_view(), name="top_up"),
+    path(
+        "studies/<study:slug>/personal-links/",
+        personal_links.PersonalLinks.as_view(),
+        name="personal_links",
+    ),
+    path(
+        "studies/<study:slug>/personal-links/<row:pk>/",
+        personal_links.PersonalLinkDetail.as_view(),
+        name="personal_link",
+    ),
     path("studies/<study:slug>/panel/", panel.PanelStudies.as_view(), name="panel_studies"),
     path("studies/<study:slug>/participants/", people.Participants.as_view(), name="participants"),
     path("studies/<study:slug>/members/", people.Members.as_view(), name="members"),

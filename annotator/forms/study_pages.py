@@ -39,8 +39,12 @@ class WebhookSecretForm(PlainForm):
         help_text="It is stored encrypted and not shown again. Leave empty to refuse webhooks.",
     )
 
-    def __init__(self, *args: Any, hint: str = "", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, hint: str = "", links: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if links:
+            self.fields[
+                "secret"
+            ].help_text = "It is stored encrypted and not shown again. Leave empty to refuse signed links."
         self.fields["secret"].help_text = f"{hint} {self.fields['secret'].help_text}".strip()
 
 

@@ -28,6 +28,7 @@ from annotator.models.panel import PanelEvent, PanelLink, PanelLinks, RejectedWo
 from annotator.models.panel_connection import PanelConnection, PanelStudy
 from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry, PayBatch, PayLine, PayPart
+from annotator.models.personal_link import PersonalLink
 from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.replacement import Replacement
@@ -89,6 +90,7 @@ __all__ = [
     "PayBatch",
     "PayLine",
     "PayPart",
+    "PersonalLink",
     "Place",
     "PlaceAlert",
     "Qualification",

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrOrPromise as StrOrPromise
 
 
 class LinkRefused(ValueError):
-    """A panel's link isn't believed. The message is for the log: it never contains the link."""
+    """A panel's link isn't believed. The message is for the log: it never contains the link. ``told`` is what the visitor reads
+    about it; empty for the panel's usual words."""
+
+    def __init__(self, message: str, *, told: StrOrPromise = "") -> None:
+        self.told = told
+        super().__init__(message)
 
 
 class PanelUnavailable(Exception):

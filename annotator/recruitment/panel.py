@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class OpenedLink:
     """A link that somebody has opened: its parameters, and the ``host`` and ``path`` of the page. ``studies`` are the
-    panel's studies that recruit for this one; ``signed`` is whether only signed links are accepted.
+    panel's studies that recruit for this one; ``signed`` is whether only signed links are accepted. ``secret`` is the one that the
+    study shares with its panel; empty if none is set.
     """
 
     parameters: Mapping[str, str]
@@ -38,6 +39,7 @@ class OpenedLink:
     path: str
     studies: frozenset[str]
     signed: bool
+    secret: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Panel:
     #: False for the panel of a study whose package is no longer installed.
     installed: ClassVar[bool] = True
     #: Where participants find their studies; empty if there is no such page.
-    site: ClassVar[str] = ""
+    site: str = ""
 
     # -- links -----------------------------------------------------------------------------------------
 
@@ -95,6 +97,14 @@ class Panel:
     panel_study: ClassVar[str] = ""
     #: The parameter of signed links that holds the signature. Empty: the panel doesn't sign its links.
     token: ClassVar[str] = ""
+    #: Whether a signed link works in one browser. A link that people keep, such as one in a mail, brings them back from any.
+    links_once: ClassVar[bool] = True
+    #: Whether an id means the same person in every study of a workspace. Not if each study has a secret of its own.
+    ids_shared: ClassVar[bool] = True
+    #: Whether links are signed with a secret that the study shares with the panel, entered on *Settings > Recruitment*.
+    shared_secret: ClassVar[bool] = False
+    #: Whether people must be on the study's list of personal links.
+    listed: ClassVar[bool] = False
     #: What an id looks like.
     id_pattern: ClassVar[str] = r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}"
     #: Ids by which texts give a participant away, as regular expressions by name. They are removed from what is published.
@@ -121,7 +131,10 @@ class Panel:
         if not link.signed:
             return self._identity(link.parameters, link)
         ids, expires = self.verify(link.parameters.get(self.token, ""), link)
-        return replace(self._identity(ids, link), verified=True, digest=self.digest(link), expires_at=expires)
+        identity = replace(self._identity(ids, link), verified=True)
+        return (
+            replace(identity, digest=self.digest(link), expires_at=expires) if self.links_once else identity
+        )
 
     def verify(self, token: str, link: OpenedLink) -> tuple[Any, datetime]:
         """The signed ids by the names of their parameters, and when the link expires, once its signature, audience and
@@ -150,6 +163,10 @@ class Panel:
 
     #: The codes that researchers agree on with the panel.
     codes: ClassVar[tuple[CompletionCode, ...]] = EXITS
+
+    #: Whether researchers enter the address of the way back in the study's settings (``panel_return``), since the panel gives
+    #: each study its own.
+    returns_by_setting: ClassVar[bool] = False
 
     def return_url(self, ending: CompletionCode, *, code: str, identity: PanelIdentity) -> str:
         """Where somebody goes whose work has ended; ``code`` is the study's for this ``ending``. Empty if nowhere."""
@@ -183,6 +200,9 @@ class Panel:
         raise NotImplementedError
 
     # -- words for researchers -------------------------------------------------------------------------
+
+    #: Whether pages for participants name the panel; not if they don't know it by a name.
+    named: ClassVar[bool] = True
 
     #: Sentences added to the help of a study's settings, by field, and to those of the webhooks' secret
     #: (``secret``) and the API's token (``token``).

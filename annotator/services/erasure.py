@@ -35,6 +35,7 @@ from annotator.models import (
     PanelEvent,
     PanelLink,
     Participation,
+    PersonalLink,
     Place,
     PlaceAlert,
     Qualification,
@@ -174,6 +175,8 @@ def _rows_remove(study: Study, rater: Rater, policy: str, why: str, by: User | N
     participation = Participation.objects.select_for_update().filter(study=study, rater=rater).first()
     if participation is not None:
         participation_release(participation=participation, reason="")
+        if participation.recruiter_id:  # their link stops working, too
+            PersonalLink.objects.filter(study=study, person=participation.recruiter_id).delete()
     _tombstone(study, rater, policy)
     audit_forget(study=study, rater=rater)
     audit_write(action=AuditAction.ERASED, study=study, by=by, target=why, after={"policy": policy})

@@ -26,6 +26,7 @@ from annotator.models import (
     LedgerEntry,
     Message,
     Participation,
+    PersonalLink,
     Qualification,
     QualificationEvent,
     Rater,
@@ -86,18 +87,25 @@ STORED = (
 
 
 def identifiers_of(*, study: Study, rater: Rater) -> set[str]:
-    """Everything by which a person is known in a study: name, username, email address, ids of panels."""
+    """Everything by which a person is known in a study: name, username, email address, ids of panels, and what the list of personal
+    links says about them."""
     found = set() if rater.is_numbered else {rater.name}
     if rater.user is not None:
         user = rater.user
         found |= {user.username, user.email, user.first_name, user.last_name, user.get_full_name()}
     for joined in Participation.objects.filter(study=study, rater=rater):
-        found |= {joined.recruiter_id, joined.recruiter_session}
+        found |= {joined.recruiter_id, joined.recruiter_session, *names_listed(joined)}
         for name, value in joined.join_parameters.items():
             same = Participation.objects.filter(study=study, **{f"join_parameters__{name}": value})
             if telling(str(value)) and same.count() == 1:
                 found.add(str(value))
     return {text for text in found if text}
+
+
+def names_listed(participation: Participation) -> set[str]:
+    """What the study's list of personal links says about somebody who came by one."""
+    rows = PersonalLink.objects.filter(study=participation.study_id, person=participation.recruiter_id)
+    return {text for row in rows.values_list("name", "email", "own_id") for text in row if text}
 
 
 class NameRemover:

@@ -48,12 +48,14 @@ Outcome = PanelEvent.Outcome
 
 @transaction.atomic
 def panel_secret_set(*, study: Study, by: User | None, secret: str) -> Study:
-    """Store the secret that signs the panel's webhooks, encrypted; an empty one stops accepting them. Raises
-    ``ValidationError``."""
+    """Store the secret that signs the panel's webhooks, or its links where it's shared for those, encrypted; an empty one stops
+    accepting them. Raises ``ValidationError``."""
     study = Study.objects.select_for_update().get(pk=study.pk)
     secret = secret.strip()
     if secret and not (16 <= len(secret) <= 500 and secret.isascii() and secret.isprintable()):
         panel = panel_get(study.panel)
+        if panel is not None and panel.shared_secret:
+            raise ValidationError({"secret": "Use 16 to 500 letters, digits and signs of ASCII."})
         sender = f"{panel.title}'s API" if panel else "the panel"
         raise ValidationError({"secret": f"Expected the whole secret, as {sender} returned it."})
     before, study.panel_secret_sealed = (
@@ -62,8 +64,8 @@ def panel_secret_set(*, study: Study, by: User | None, secret: str) -> Study:
     )
     study.save(update_fields=["panel_secret_sealed"])
     audit_write(
-        action=AuditAction.STUDY_CHANGED, study=study, by=by, before={"webhooks accepted": before},
-        after={"webhooks accepted": bool(secret)},
+        action=AuditAction.STUDY_CHANGED, study=study, by=by, before={"panel's secret set": before},
+        after={"panel's secret set": bool(secret)},
     )  # fmt: skip
     return study
 

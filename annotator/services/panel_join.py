@@ -49,7 +49,8 @@ def panel_person(
         return _owner(known, visitor, identity, here)
     if visitor is not None and (not other_person(visitor, identity) or (same and not identity.verified)):
         return visitor
-    return _guest_of(study, identity) if identity.verified else None
+    shared = identity.verified and PANELS.get(identity.panel).ids_shared
+    return _guest_of(study, identity) if shared else None
 
 
 def _owner(
@@ -113,7 +114,7 @@ def panel_join(*, study: Study, user: User, visitor: User | None, identity: Pane
 
 
 def _link_use(participation: Participation, *, same_browser: bool, identity: PanelIdentity) -> None:
-    if not identity.verified:
+    if not identity.digest:
         return
     row = PanelLink(
         study_id=participation.study_id,

@@ -17,6 +17,7 @@ from annotator.hit_types.translations import QUESTIONS, read_translations
 from annotator.models import PanelLinks, Study
 from annotator.models.study_settings.allocation import WholeExplanations
 from annotator.recruitment.registry import panel_get
+from annotator.recruitment.return_addresses import return_address_fault
 from annotator.selectors.images import images_of
 from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import declared_hit_type
@@ -131,6 +132,10 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
             ]
         elif study.state != Study.State.DRAFT and (fault := panel_study_fault(study)):
             errors["panel_study_ids"] = [fault]
+    if panel is not None and panel.listed and study.panel_links != PanelLinks.SIGNED:
+        errors["panel_links"] = ["Personal links are always signed. Choose signed links."]
+    if study.panel_return and (fault := return_address_fault(study.panel_return)):
+        errors["panel_return"] = [fault]
     most = study.exam_questions
     if isinstance(study.pass_mark, int) and isinstance(most, int) and study.pass_mark > most:
         errors["pass_mark"] = [

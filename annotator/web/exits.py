@@ -11,6 +11,7 @@ from annotator.models import Participation, Study
 from annotator.recruitment.identity import PanelIdentity
 from annotator.recruitment.panel import COMPLETED, DECLINED, PARTLY, CompletionCode
 from annotator.recruitment.registry import panel_get
+from annotator.recruitment.return_addresses import return_address
 from annotator.selectors.exits import exit_of
 from annotator.selectors.participation import Earnings, earnings_in
 
@@ -75,5 +76,10 @@ def way_back(
     panel = panel_get(person.panel) if person is not None else None
     if panel is None or person is None:
         return {}
-    url = panel.return_url(ending, code=getattr(study, ending.field), identity=person)
+    code = getattr(study, ending.field)
+    if panel.returns_by_setting:
+        completed = ending == COMPLETED
+        url = return_address(study.panel_return, code=code, person=person.person, completed=completed)
+    else:
+        url = panel.return_url(ending, code=code, identity=person)
     return {"return_url": url, "return_label": panel.return_label}

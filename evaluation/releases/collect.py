@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from annotator.models import Adjudication, Explanation, Judgment, Participation, Rater
+from annotator.models import Adjudication, Explanation, Judgment, Participation, PersonalLink, Rater
 from evaluation.ratings.load import study_ratings
 from evaluation.releases.free_texts import Decisions, FreeTexts, Responses
 from evaluation.releases.pseudonyms import pseudonyms, source_released
@@ -220,4 +220,7 @@ def identifiers(scope: Scope) -> set[str]:
     joined = Participation.objects.filter(study__in=scope.study_pks, rater__rehearsal=False)
     for ids in joined.values_list("recruiter_id", "recruiter_session"):
         found |= set(ids)
+    listed = PersonalLink.objects.filter(study__in=scope.study_pks)
+    for names in listed.values_list("name", "email", "own_id"):
+        found |= set(names)
     return {text for text in found if text}

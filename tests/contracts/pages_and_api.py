@@ -22,6 +22,9 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "study_top_up": ("POST studies/{slug}/payments/top-up/",),
     "study_bonus": ("POST studies/{slug}/payments/bonus/",),
     "study_messages": ("POST studies/{slug}/messages/", "POST studies/{slug}/messages/settle/"),
+    "study_personal_links": (
+        "POST studies/{slug}/personal-links/", "PATCH studies/{slug}/personal-links/{id}/", "DELETE studies/{slug}/personal-links/{id}/",
+    ),
     "study_images": ("POST studies/{slug}/images/",),
     "study_image_delete": ("DELETE studies/{slug}/images/{id}/",),
     "study_item_edit": ("PUT items/{id}/", "POST items/{id}/correct/"),

@@ -41,7 +41,8 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         panel_study_post(request, study, panel)
         return redirect("admin:study_recruitment", study.pk)
     sent = request.POST if request.method == "POST" and not shown else None
-    form = WebhookSecretForm(sent, hint=panel.hints.get("secret", "") if panel else "")
+    for_links = panel is not None and panel.shared_secret
+    form = WebhookSecretForm(sent, hint=panel.hints.get("secret", "") if panel else "", links=for_links)
     if sent is not None:
         study_get_for(user=request.user, pk=study.pk, role=EDITOR)
         if form.is_valid():
@@ -51,8 +52,9 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
                 errors_add(form, error)
             else:
                 set_now = bool(form.cleaned_data["secret"])
+                refused = "Signed links" if for_links else "Webhooks"
                 messages.success(
-                    request, "Secret saved." if set_now else "Secret removed. Webhooks are refused now."
+                    request, "Secret saved." if set_now else f"Secret removed. {refused} are refused now."
                 )
                 return redirect("admin:study_recruitment", study.pk)
     link = request.build_absolute_uri(reverse("annotator:invitation", args=[study.join_token]))

@@ -61,6 +61,14 @@ class Joining(models.Model):
         ),
         "Studies on the panel", SettingGroup.RECRUITMENT, snapshot=False, copied=False,
     )  # fmt: skip
+    panel_return = setting(
+        models.CharField(
+            max_length=500, blank=True, default="", db_default="",
+            help_text="Only for panels that give each study its own address, such as https://school.example/credit?study=7&token={code}&id={person}."
+            " {code} is replaced by the code of how the work ended, {person} by the person's id on the link. Leave empty to show only the code.",
+        ),
+        "Address to return to", SettingGroup.RECRUITMENT, snapshot=False, copied=False,
+    )  # fmt: skip
     rejected_work = setting(
         models.CharField(
             max_length=7, choices=RejectedWork, default=RejectedWork.KEEP,

@@ -61,7 +61,8 @@ CODES = {
 }
 #: Webhooks that the panel reads.
 EVENTS = ("submission.status.change", "study.status.change")
-#: Filters whose choices are participant groups and earlier studies.
+#: Filters whose choices are participant groups and earlier studies. The description of the API has the form of a filter, but no list of
+#: filters: these two ids aren't verified by it (docs/recruitment.md tells researchers to look at the draft).
 GROUP_ALLOWED, EARLIER_BLOCKED = "participant_group_allowlist", "previous_studies_blocklist"
 PAGE, MOST_PAGES = 100, 1_000
 PEOPLE_AT_ONCE = 500

@@ -50,7 +50,6 @@ class Prolific(Panel):
 
     name = "prolific"
     title = "Prolific"
-    site = "https://app.prolific.com/"
     person, panel_study, submission = "PROLIFIC_PID", "STUDY_ID", "SESSION_ID"
     parameters = {name: f"{{{{%{name}%}}}}" for name in (person, panel_study, submission)}
     token = "prolific_token"  # noqa: S105 - the name of a parameter
@@ -69,6 +68,7 @@ class Prolific(Panel):
     }
 
     def __init__(self) -> None:
+        self.site = env.text("PROLIFIC_SITE_URL", "https://app.prolific.com/")
         self.api_url = env.text("PROLIFIC_API_URL", "https://api.prolific.com")
         self.issuer = env.text("PROLIFIC_ISSUER", "https://www.prolific.com")
         self.keys = SigningKeys(

@@ -19,6 +19,7 @@ from annotator.recruitment.panel import OpenedLink, Panel
 from annotator.recruitment.registry import panel_get
 from annotator.recruitment.webhooks import WebhookRefused
 from annotator.selectors.panel import panel_studies
+from annotator.selectors.personal_links import personal_link_check
 from annotator.services.panel_events import panel_event_receive, panel_secret
 from annotator.services.panel_join import panel_join, panel_person
 from annotator.services.participation import annotator_create
@@ -43,14 +44,18 @@ def panel_identity(request: HttpRequest, study: Study, panel: Panel) -> PanelIde
         path=request.path,
         studies=panel_studies(study),
         signed=study.panel_links == PanelLinks.SIGNED,
+        secret=panel_secret(study) if panel.shared_secret else "",
     )
     if not panel.is_link(link):
         raise panel.refused("panel_needed")
     try:
-        return _kept(request, study, panel.digest(link)) or _checked(request, study, panel.identify(link))
+        identity = _kept(request, study, panel.digest(link)) or _checked(request, study, panel.identify(link))
+        if panel.listed:
+            personal_link_check(study=study, person=identity.person, link=identity.submission)
+        return identity
     except LinkRefused as refused:
         log.warning("a link from %s to the study %s was refused: %s", study.panel, study.slug, refused)
-        raise panel.refused("panel_link") from None
+        raise panel.refused("panel_link", refused.told) from None
     except PanelUnavailable as down:
         log.error("links from %s to the study %s can't be checked: %s", study.panel, study.slug, down)
         raise panel.refused("panel_down") from None

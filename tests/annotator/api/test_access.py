@@ -9,7 +9,7 @@ import pytest
 from django.urls import get_resolver
 from rest_framework.test import APIClient
 
-from annotator.models import Membership, Study, User, WorkspaceMember
+from annotator.models import Membership, PersonalLink, Study, User, WorkspaceMember
 from annotator.services.exclusion import exclusion_make
 from annotator.services.exports import export_request
 from annotator.services.membership import invitation_create
@@ -40,11 +40,14 @@ def places(researcher: User) -> dict[str, str]:
     export = export_request(study=study, by=researcher)
     large = make_file_import(study, researcher)
     invitation, _ = invitation_create(study=study, by=researcher, role="viewer")
+    listed = PersonalLink.objects.create(study=study, name="Ann")
     root = "/api/v1/"
     return {
         "study-detail": f"{root}studies/mine/",
         **{f"study-{verb}": f"{root}studies/mine/{verb}/" for verb in ("launch", "pause", "resume", "close", "reopen", "progress", "items")},
         "panel_studies": f"{root}studies/mine/panel/",
+        "personal_links": f"{root}studies/mine/personal-links/",
+        "personal_link": f"{root}studies/mine/personal-links/{listed.pk}/",
         "images": f"{root}studies/mine/images/",
         "image": f"{root}studies/mine/images/{make_image(study).pk}/",
         "material_import": f"{root}studies/mine/material/",

@@ -16,7 +16,7 @@ LINK = "https://lab.example/join/x/?PROLIFIC_PID={{%PROLIFIC_PID%}}"
 
 def connected_study(researcher: User, **fields: Any) -> tuple[Study, PanelConnection]:
     """A live study of two items for two raters each, in a workspace that is connected."""
-    about = {
+    about: dict[str, Any] = {
         "items": 2, "redundancy": 2, "launched": True, "by": researcher, "panel": "prolific", "panel_links": "plain",
         "currency": "GBP", "completion_code": "DONE", "nothing_left_code": "NONE", "pay_per_item": Decimal("0.50"),
     } | fields  # fmt: skip

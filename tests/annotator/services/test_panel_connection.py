@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +25,10 @@ from annotator.services.panel_connection import (
     panel_connection_choose,
     panel_connection_test,
     panel_disconnect,
+    panel_hooks_set_up,
 )
+from annotator.services.panel_events import panel_secret_set
+from foretell.backup import backup_write
 from tests.factories import make_study, make_user
 from tests.prolific_api import PROJECT, TOKEN, WORKSPACE, ProlificBooks, prolific_api
 
@@ -201,3 +206,35 @@ def test_exports_of_the_audit_trail_have_no_token(books: ProlificBooks, study: S
     connected(study)
     rows = list(AuditEntry.objects.values("before", "after", "target"))
     assert TOKEN not in json.dumps(rows)
+
+
+def test_pages_and_files_for_researchers_have_no_token(
+    books: ProlificBooks, study: Study, researcher: User, researcher_client: Client
+) -> None:
+    panel_hooks_set_up(study=study, connection=connected(study), url="https://lab.example/hook/", by=None)
+    own = f"/admin/annotator/study/{study.pk}/"
+    api = f"/api/v1/studies/{study.slug}/"
+    for where in (
+        f"{own}recruitment/", f"{own}audit/?csv=1", f"{own}audit/", f"{own}download/", f"{own}payments/owed.csv", f"{own}participants/",
+        f"{own}versions/", api, f"{api}panel/", f"{api}participants/", f"{api}judgments/export/",
+    ):  # fmt: skip
+        reply = researcher_client.get(where)
+        assert reply.status_code == 200, where
+        content = reply.getvalue().decode(errors="replace")
+        assert TOKEN not in content, where
+        assert books.secret not in content, where
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_has_tokens_and_secrets_only_encrypted(
+    books: ProlificBooks, researcher: User, tmp_path: Path
+) -> None:
+    made = make_study(by=researcher, panel="prolific", panel_links="plain", currency="GBP")
+    panel_hooks_set_up(study=made, connection=connected(made), url="https://lab.example/hook/", by=None)
+    panel_secret_set(study=made, by=None, secret="a-secret-by-hand-7f3a")
+    backup_write(directory=tmp_path / "backup", parts=("database",))
+    files = {path.name: gzip.decompress(path.read_bytes()) for path in tmp_path.rglob("*.gz")}
+    assert b"Lab" in files["annotator_panelconnection.copy.gz"], "the connection is in the backup"
+    for name, content in files.items():
+        for text in (TOKEN, books.secret, "a-secret-by-hand-7f3a"):
+            assert text.encode() not in content, name

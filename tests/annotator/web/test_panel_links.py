@@ -21,7 +21,7 @@ from annotator.web.views.panel import SESSION
 from tests.annotator.web.exits import come_signed as come
 from tests.annotator.web.exits import link, path
 from tests.factories import make_study, make_user
-from tests.prolific_server import STUDY, Prolific, _rsa, keys_forget, prolific_trusted
+from tests.prolific_server import STUDY, Prolific, keys_forget, prolific_trusted, rsa_key
 
 pytestmark = pytest.mark.django_db
 
@@ -63,7 +63,7 @@ FORGED: dict[str, Any] = {
     "another study's address": lambda p, **about: p.token("p1", **about, aud="https://testserver/join/xyz/"),
     "without an audience": lambda p, **about: p.token("p1", **about, aud=None),
     "an unknown key": lambda p, **about: p.token("p1", **about, headers={"kid": "key-9"}),
-    "another key under the same id": lambda p, **about: p.token("p1", **about, key=_rsa()),
+    "another key under the same id": lambda p, **about: p.token("p1", **about, key=rsa_key()),
     "no key id": lambda p, **about: p.token("p1", **about, headers={"x": "y"}),
     "another study": lambda p, **about: p.token("p1", **about, study="64395e9c2332b8a59a65d51f"),
     "ids outside of their claim": lambda p, **about: p.token("p1", **about, prolific=None, PROLIFIC_PID="p1"),

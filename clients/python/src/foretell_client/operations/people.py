@@ -7,6 +7,7 @@ from typing import Literal, Required, TypedDict, Unpack
 
 from foretell_client.transport import Transport, part
 
+LinkActionAction = Literal["revoke", "renew"]
 MemberRole = Literal["owner", "editor", "reviewer", "viewer"]
 ParticipantState = Literal["active", "finished", "left", "removed"]
 
@@ -55,8 +56,35 @@ class Participant(TypedDict):
     finished_at: str | None
 
 
+class LinkActionPatch(TypedDict, total=False):
+    action: LinkActionAction
+
+
 class MemberPatch(TypedDict, total=False):
     role: MemberRole
+
+
+class People(TypedDict, total=False):
+    people: Required[list[Person]]
+    expires_at: str | None
+
+
+class Person(TypedDict, total=False):
+    name: str
+    email: str
+    id: str
+
+
+class PersonalLink(TypedDict):
+    key: int
+    name: str
+    email: str
+    id: str
+    person: str
+    link: str
+    state: str
+    expires_at: str | None
+    rater: str
 
 
 class PeopleOperations:
@@ -104,3 +132,26 @@ class PeopleOperations:
             f"studies/{part(slug)}/participants/",
             query={"link": link, "page_size": page_size, "q": q, "status": status},
         )
+
+    def personal_links(self, slug: str, /, *, page_size: int | None = None) -> Iterator[PersonalLink]:
+        """The list with everybody's link. Needs the role of an editor."""
+        return self._http.pages(
+            "GET", f"studies/{part(slug)}/personal-links/", query={"page_size": page_size}
+        )
+
+    def personal_links_create(self, slug: str, /, **sent: Unpack[People]) -> Iterator[PersonalLink]:
+        """Add people; the reply has their links. Needs the role of an editor."""
+        return self._http.pages("POST", f"studies/{part(slug)}/personal-links/", body=sent)
+
+    def personal_links_change(self, slug: str, id: int, /, **sent: Unpack[LinkActionPatch]) -> PersonalLink:
+        """Revoke the link, or make a new one, after which the earlier one doesn't work. Needs the role of an
+        editor.
+        """
+        reply: PersonalLink = self._http.json(
+            "PATCH", f"studies/{part(slug)}/personal-links/{id}/", body=sent
+        )
+        return reply
+
+    def personal_links_delete(self, slug: str, id: int, /) -> None:
+        """Take somebody off the list who hasn't joined. Needs the role of an editor."""
+        self._http.nothing("DELETE", f"studies/{part(slug)}/personal-links/{id}/")

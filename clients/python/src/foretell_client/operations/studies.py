@@ -11,7 +11,7 @@ Blank = Literal[""]
 Confidence = Literal["no", "steps", "percent"]
 ErasurePolicy = Literal["anonymise", "delete"]
 Language = Literal["en", "ar", "de", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "zh"]
-Panel = Literal["prolific"]
+Panel = Literal["personal", "prolific", "shared_secret", "sona"]
 PanelLinks = Literal["signed", "plain"]
 RejectedWork = Literal["keep", "exclude", "again"]
 RevokedWork = Literal["keep", "refuse"]
@@ -74,6 +74,7 @@ class StudyPatch(TypedDict, total=False):
     panel: Panel | Blank
     panel_links: PanelLinks
     panel_study_ids: str
+    panel_return: str
     rejected_work: RejectedWork
     join_parameters: str
     completion_code: str
@@ -167,6 +168,7 @@ class Study(TypedDict):
     panel: Panel | Blank
     panel_links: PanelLinks
     panel_study_ids: str
+    panel_return: str
     rejected_work: RejectedWork
     join_parameters: str
     completion_code: str
@@ -233,6 +235,7 @@ class StudyCreate(TypedDict, total=False):
     panel: Panel | Blank
     panel_links: PanelLinks
     panel_study_ids: str
+    panel_return: str
     rejected_work: RejectedWork
     join_parameters: str
     completion_code: str

@@ -1,4 +1,4 @@
-"""The part of the small Prolific that pays: approvals are in ``prolific_api``, bonuses here."""
+"""What the stand-in pays: bonuses are set up and paid in bulk, rewards and screen-outs follow from a submission's status."""
 
 from __future__ import annotations
 
@@ -68,12 +68,20 @@ class ProlificMoney:
 
     def paid(self, person: str) -> Decimal:
         """What somebody has got in all: rewards of approved submissions, screen-outs and bonuses."""
-        cents = 0
+        mine = [one for one in self.submissions.values() if one["participant_id"] == person]
+        return Decimal(sum(self._cents(one) for one in mine)) / 100
+
+    def paid_in(self, study: str) -> dict[str, int]:
+        """What each participant of a study has got, in hundredths; without those who got nothing."""
+        got: dict[str, int] = {}
         for one in self.submissions.values():
-            if one["participant_id"] == person:
-                study = self.studies[one["study"]]
-                codes = [action for code in study["completion_codes"] for action in code["actions"]]
-                fixed = sum(action.get("fixed_screen_out_reward", 0) for action in codes)
-                cents += {"APPROVED": study["reward"], "SCREENED OUT": fixed}.get(one["status"], 0)
-                cents += sum(self.bonuses.get(one["id"], []))
-        return Decimal(cents) / 100
+            if one["study"] == study and (cents := self._cents(one)):
+                got[one["participant_id"]] = got.get(one["participant_id"], 0) + cents
+        return got
+
+    def _cents(self, submission: dict[str, Any]) -> int:
+        study = self.studies[submission["study"]]
+        codes = [action for code in study["completion_codes"] for action in code["actions"]]
+        fixed = sum(action.get("fixed_screen_out_reward", 0) for action in codes)
+        reward = {"APPROVED": study["reward"], "SCREENED OUT": fixed}.get(submission["status"], 0)
+        return int(reward) + sum(self.bonuses.get(submission["id"], []))

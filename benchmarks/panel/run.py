@@ -1,0 +1,26 @@
+"""Two hundred people from the stand-in of a panel: ``python -m benchmarks panel [PEOPLE]``. Prints the seconds that the whole study takes.
+
+It is the test of the same name with more people: places, codes, decisions and money must agree at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TEST = "tests/annotator/services/test_panel_crowd.py"
+
+
+def main() -> int:
+    people = sys.argv[1] if len(sys.argv) > 1 else "200"
+    command = [sys.executable, "-m", "pytest", "-q", "--durations=1", TEST]
+    return subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PANEL_PEOPLE": people}, check=False
+    ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
