@@ -15,7 +15,6 @@ from django.utils import timezone
 from annotator.core.words import plural
 from annotator.models import AuditAction, Study, User
 from annotator.services.audit import audit_write
-from annotator.services.erasure import erasures_replay
 from annotator.services.images import files_release
 from annotator.services.study_removal import study_rows_remove
 from evaluation.models import KeptStudy, Release
@@ -101,8 +100,7 @@ def _keep(study: Study, path: Path, key: Key, by: User | None, releases: bool) -
 def study_bring_back(*, kept: KeptStudy, path: Path, key: Key, by: User) -> Study:
     """Make a kept study again under its old number and short name, archived as it was, in its workspace.
 
-    People whose data were removed since then are removed again. Raises ``MoveError`` if it is back already, or if the file isn't the one that was
-    kept.
+    Raises ``MoveError`` if it is back already, or if the file isn't the one that was kept.
     """
     with transaction.atomic(), path.open("rb") as file:
         kept = KeptStudy.objects.select_for_update().get(pk=kept.pk)
@@ -119,7 +117,6 @@ def study_bring_back(*, kept: KeptStudy, path: Path, key: Key, by: User) -> Stud
         kept.brought_back_at = timezone.now()
         kept.save(update_fields=["brought_back_at"])
         audit_write(action=AuditAction.STUDY_BROUGHT_BACK, study=study, by=by, target=study.slug)
-        erasures_replay()
     return study
 
 

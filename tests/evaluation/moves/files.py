@@ -28,6 +28,8 @@ from evaluation.models import AnalysisPlan, Call, Endpoint, Run
 from evaluation.moves.sealed_file import Key, Sealer, unsealed
 from evaluation.moves.writing import study_write
 from evaluation.planning.plan_document import plan_parse
+from evaluation.selectors.analysis_plan import study_design
+from evaluation.services.analysis_plan import sealed_digest
 from tests.evaluation.reports.plans import H3
 from tests.evaluation.reports.studies import paid_study, stored
 from tests.factories import make_rater, make_user
@@ -105,11 +107,14 @@ def full_study() -> Study:
         study=study, event_id="e1", signature_digest="d" * 64, kind="k", subject="5f00aa", status="done", at=timezone.now(),
         participation=person, outcome="applied",
     )  # fmt: skip
+    now, document = timezone.now().replace(microsecond=0), plan_parse({"hypotheses": [H3]}).to_json()
+    design = study_design(study)
     AnalysisPlan.objects.create(
         study=study,
-        document=plan_parse({"hypotheses": [H3]}).to_json(),
-        digest="b" * 64,
-        sealed_at=timezone.now(),
+        document=document,
+        design=design,
+        digest=sealed_digest(document, design, now),
+        sealed_at=now,
     ).looks.create(by=lee, judgments=1, planned=4)
     run = Run.objects.get(study=study)
     Run.objects.filter(pk=run.pk).update(
