@@ -226,12 +226,13 @@ class _StudyImport:
             row |= {"slug": self._slug, "snapshot_id": None, "state": Study.State.DRAFT}
             if self._pk is None:
                 row["archived_at"] = None
-            if Study.objects.filter(join_token=row["join_token"]).exists() or not self._kept:
+            if Study.objects.filter(join_token=row["join_token"]).exists() or self._pk is None:
                 row["join_token"] = new_token()
         if model is User:
             known = account_here(row)
             if known is not None:
-                return self._use(User, old["id"], known.pk)
+                self._use(User, old["id"], known.pk)
+                return None
             return account_new(row, participant=line.get("participant") is True)
         for one in model._meta.concrete_fields:
             if one.remote_field is None or (row[one.attname] is None and one.attname != "workspace_id"):
@@ -245,7 +246,8 @@ class _StudyImport:
         if model is Rater:
             rater = rater_here(row, self._sources)
             if rater is not None:
-                return self._use(Rater, old["id"], rater.pk)
+                self._use(Rater, old["id"], rater.pk)
+                return None
             return rater_new(row, self._sources, mark=self._mark)
         if model is StudyImage:
             row["file"] = self._image(line, row)
@@ -284,7 +286,7 @@ class _StudyImport:
         columns = ["id", *names, *table.same]
         by_key = {
             tuple(row[name] for name in names): row
-            for row in rows_get(model, wanted.values_list("pk", flat=True), columns)
+            for row in rows_get(model, [row.pk for row in wanted.only("pk")], columns)
         }
         found = {}
         for row in asked:

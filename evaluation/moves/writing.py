@@ -54,10 +54,11 @@ def movable_check(study: Study) -> None:
         )
     scope = MoveScope(study)
     runs = Run.objects.filter(pk__in=scope.runs)
-    going = [(runs.filter(state__in=Run.LIVE).count(), "run"),
-             (Pipeline.objects.filter(pk__in=scope.pipelines, state=Pipeline.State.RUNNING).count(), "pipeline"),
-             (Batch.objects.filter(run__in=runs, state__in=("sending", "waiting")).count(), "batch", "batches")]  # fmt: skip
-    said = [plural(count, *words) for count, *words in going if count]
+    going = runs.filter(state__in=Run.LIVE).count()
+    carried = Pipeline.objects.filter(pk__in=scope.pipelines, state=Pipeline.State.RUNNING).count()
+    sent = Batch.objects.filter(run__in=runs, state__in=("sending", "waiting")).count()
+    counted = [(going, "run", "runs"), (carried, "pipeline", "pipelines"), (sent, "batch", "batches")]
+    said = [plural(count, one, many) for count, one, many in counted if count]
     if said:
         raise MoveError(f"the study {study.slug} has {listed(said)} under way; wait, pause or cancel first")
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotator.models import (
     Adjudication,
     DataRequest,
+    Dataset,
     Exclusion,
     Judgment,
     Message,
@@ -21,9 +22,11 @@ from annotator.models import (
     Qualification,
     Review,
     Study,
+    System,
     User,
 )
 from annotator.services.images import images_add
+from annotator.services.workspace import workspace_create
 from evaluation.models import AnalysisPlan, Call, Endpoint, Run
 from evaluation.moves.sealed_file import Key, Sealer, unsealed
 from evaluation.moves.writing import study_write
@@ -78,6 +81,10 @@ def full_study() -> Study:
     """A closed study with a row in most tables: people with accounts, pay, messages, a sealed plan, a run with its calls, a report."""
     study = paid_study()
     owner, lee = make_user("lee", staff=True, email="lee@lab.example"), make_user("sam", staff=True)
+    workspace = workspace_create(by=owner, name="Owls")
+    for model in (Study, Dataset, System, Endpoint):
+        model._default_manager.update(workspace=workspace)
+    study.refresh_from_db()
     item, judgment = study.items.order_by("pk").first(), study.judgments.order_by("pk").first()
     person = study.participations.order_by("pk").first()
     assert item is not None
