@@ -205,11 +205,17 @@ def images_add(*, study: Study, files: Iterable[tuple[str, bytes]], by: User | N
     return result
 
 
-def _store(study: Study, image: CheckedImage) -> StudyImage:
+def image_file_store(*, study: Study, image: CheckedImage) -> str:
+    """Store the file of an image for the study's workspace; returns its name in the storage, which its digest determines."""
     owner = f"workspace-{study.workspace_id}" if study.workspace_id else f"study-{study.pk}"
     path = f"{FOLDER}/{owner}/{image.digest[:2]}/{image.digest}"
     if not default_storage.exists(path):
         default_storage.save(path, ContentFile(image.content))
+    return path
+
+
+def _store(study: Study, image: CheckedImage) -> StudyImage:
+    path = image_file_store(study=study, image=image)
     return StudyImage.objects.create(
         study=study, name=image.name, digest=image.digest, media_type=image.media_type, width=image.width,
         height=image.height, size=len(image.content), file=path,

@@ -120,13 +120,13 @@ def study_purge(*, study_pk: int) -> bool:
                 return False
             audit_write(action=AuditAction.STUDY_PURGED, study=study, target=study.slug)
             files = list(study.images.values_list("file", flat=True))
-            _remove(study)
+            study_rows_remove(study=study)
             transaction.on_commit(lambda: files_release(files, workspace_pk=study.workspace_id))
     return True
 
 
-def _remove(study: Study) -> None:
-    """Delete all rows of a study, protecting ones first; material that other studies use stays."""
+def study_rows_remove(*, study: Study) -> None:
+    """Delete all rows of a study, protecting ones first; material that other studies use stays. Its images' files aren't deleted."""
     for (
         relation
     ) in Study._meta.related_objects:  # runs and reports: rows of applications that build on this one

@@ -1,6 +1,7 @@
 """The rows of this application: endpoints, runs with their calls, pipelines, instances' parts, fine-tuning jobs, stored reports, releases, analysis plans."""
 
 from evaluation.models.endpoint import Endpoint
+from evaluation.models.kept import KeptStudy
 from evaluation.models.part import InstancePart
 from evaluation.models.pipeline import Pipeline, Recipe
 from evaluation.models.plan import AnalysisPlan, PlanLook
@@ -18,6 +19,7 @@ __all__ = [
     "Endpoint",
     "FineTuning",
     "InstancePart",
+    "KeptStudy",
     "Pipeline",
     "PlanLook",
     "QuestionVerdict",

@@ -13,7 +13,8 @@ from evaluation.releases.described.files import DESCRIBED
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
 from evaluation.releases.tables import TABLES
 
-FORMAT = 4
+#: ``PLANNED`` is the format of a release with the files of a sealed plan, which versions that read only ``FORMAT`` don't know.
+FORMAT, PLANNED = 4, 5
 MANIFEST, REPORT, PAGE, CARD, RATINGS = (
     "manifest.json", "report.json", "report.html", "README.md", "ratings.csv",
 )  # fmt: skip
@@ -33,7 +34,18 @@ def table_file(name: str) -> str:
 #: All files of a release, in their order.
 MADE = (CARD, PAGE, REPORT, RATINGS, *(table_file(table.name) for table in TABLES))
 CONTENTS = (*MADE, *DESCRIBED)
+PLAN_JSON, PLAN_TEXT = PLAN = ("plan.json", "plan.md")
 SIGNED = (SUMS, SIGNATURE, PUBLIC)
+
+
+def plan_names(format: object) -> tuple[str, ...]:
+    """The files of a sealed plan that a release of this format has."""
+    return PLAN if format == PLANNED else ()
+
+
+def contents_of(format: object) -> tuple[str, ...]:
+    """All files of a release of this format, in their order."""
+    return (*MADE, *plan_names(format), *DESCRIBED)
 
 
 class Writer:
@@ -73,7 +85,7 @@ class Writer:
 
 def manifest_text(about: Mapping[str, Any], files: Mapping[str, Any]) -> bytes:
     """The manifest as it is written: there is only one way, so that a change is noticed."""
-    manifest = {"format": FORMAT, **about, "files": dict(files)}
+    manifest = {"format": PLANNED if PLAN_JSON in files else FORMAT, **about, "files": dict(files)}
     return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
 
 

@@ -38,6 +38,7 @@ from evaluation.releases.contents import (
 )
 from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.free_texts import Decisions
+from evaluation.releases.plan_files import plan_files_make
 from evaluation.releases.pseudonyms import renamed
 from evaluation.releases.rater_values import Uncomputable, attributes_needed, report_check, timings_changed
 from evaluation.releases.reproduction import reproduction
@@ -148,6 +149,8 @@ def release_build(
         add(RATINGS, pieces(made.ratings))
         for table in TABLES:
             writer.add(table_file(table.name), pieces(folder / f"{table.name}.jsonl"))
+        for name, text in plan_files_make(made.content).items():
+            add(name, text_pieces(text))
         for name, text in texts_make(made.described).items():
             add(name, text_pieces(text))
         for name, text in indexes_make(made.described, writer.files).items():

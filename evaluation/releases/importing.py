@@ -12,11 +12,12 @@ from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Model, OuterRef, Subquery
 from django.utils import timezone
 
 from annotator.core.canonical import digest_of
+from annotator.core.new_ids import new_ids
 from annotator.core.printable import printable, printable_lines
 from annotator.core.words import listed
 from annotator.hit_types.base import HitType
@@ -61,8 +62,6 @@ from evaluation.releases.tables import TABLES, ReleasedTable, refers_to
 _BATCH = 2_000
 _GOES_ON = (*Run.LIVE, Pipeline.State.RUNNING)
 _ON_A_PAGE = (Judgment.Source.WEB, Judgment.Source.REHEARSAL)
-#: More explanations than a release has.
-_ROOM = 20_000_000
 Row = dict[str, Any]
 
 
@@ -275,17 +274,5 @@ def _free(slugs: Iterable[str]) -> None:
 
 def _same_length(made: list[Explanation]) -> None:
     """Give explanations ids with one number of digits: reports draw from their names, in the order of the alphabet."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval(pg_get_serial_sequence('annotator_explanation', 'id'))")
-        first = int(cursor.fetchone()[0])
-        if len(str(first)) < len(str(first + _ROOM)):
-            beyond = 10 ** len(str(first + _ROOM))
-            cursor.execute(
-                "SELECT setval(pg_get_serial_sequence('annotator_explanation', 'id'), %s)", [beyond]
-            )
-        cursor.execute(
-            "SELECT nextval(pg_get_serial_sequence('annotator_explanation', 'id')) FROM generate_series(1, %s)",
-            [len(made)],
-        )
-        for one, (pk,) in zip(made, cursor.fetchall(), strict=True):
-            one.pk = pk
+    for one, pk in zip(made, new_ids(Explanation, len(made), same_length=True), strict=True):
+        one.pk = pk

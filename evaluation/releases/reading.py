@@ -6,7 +6,7 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,10 +22,13 @@ from evaluation.releases.archive import (
     FORMAT,
     MANIFEST,
     PAGE,
+    PLAN,
+    PLANNED,
     RATINGS,
     REPORT,
     SIGNED,
     ArchiveError,
+    contents_of,
     table_file,
 )
 from evaluation.releases.described.files import DESCRIBED
@@ -38,7 +41,7 @@ MB = 2**20
 LARGEST = {
     MANIFEST: MB, SUMS: 64 * 1024, SIGNATURE: 64, PUBLIC: 4096, CARD: 16 * MB, REPORT: 128 * MB, PAGE: 256 * MB, RATINGS: 4096 * MB,
 }  # fmt: skip
-LARGEST |= dict.fromkeys(DESCRIBED, 16 * MB)
+LARGEST |= dict.fromkeys((*DESCRIBED, *PLAN), 16 * MB)
 LARGEST_TABLE = 4096 * MB
 LONGEST_LINE = 16 * MB
 #: Deflate makes releases about 20 times smaller. More than this, in a file that isn't small, is an attempt to fill memory or disk.
@@ -110,6 +113,11 @@ class Archive:
     file: zipfile.ZipFile
     manifest: dict[str, Any]
     digests: dict[str, str]
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """The names of its files but those of its signature."""
+        return contents_of(self.manifest["format"])
 
     @property
     def report(self) -> dict[str, Any]:
@@ -185,12 +193,13 @@ def release_open(file: Path | IO[bytes], *, tick: Callable[[], None] = lambda: N
     manifest = json_read(b"".join(_pieces(opened, MANIFEST)), MANIFEST)
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise ArchiveError(f"{MANIFEST} lists no files")
-    if manifest.get("format") != FORMAT:
+    if manifest.get("format") not in (FORMAT, PLANNED):
         raise ArchiveError(
-            f"the release has format {printable(repr(manifest.get('format')), most=50)}; this version of Foretell reads format {FORMAT}"
+            f"the release has format {printable(repr(manifest.get('format')), most=50)}; this version of Foretell reads formats {FORMAT} and {PLANNED}"
         )
-    _names(opened)
-    digests, problems = _digests(opened, manifest["files"], tick)
+    contents = contents_of(manifest["format"])
+    _names(opened, contents)
+    digests, problems = _digests(opened, contents, manifest["files"], tick)
     try:
         problems += container_problems(opened)
     except ARCHIVE_ERRORS as error:  # a place before the beginning of the file
@@ -232,9 +241,9 @@ def _sizes(infos: list[zipfile.ZipInfo]) -> None:
             )
 
 
-def _names(opened: zipfile.ZipFile) -> None:
+def _names(opened: zipfile.ZipFile, contents: Sequence[str]) -> None:
     names = opened.namelist()
-    expected = {*CONTENTS, *SIGNED, MANIFEST}
+    expected = {*contents, *SIGNED, MANIFEST}
     for name in expected - set(names):
         raise ArchiveError(f"{name} is missing from the release")
     strange = next((name for name in names if name not in expected), None)
@@ -245,14 +254,14 @@ def _names(opened: zipfile.ZipFile) -> None:
 
 
 def _digests(
-    opened: zipfile.ZipFile, files: Mapping[str, Any], tick: Callable[[], None]
+    opened: zipfile.ZipFile, contents: Sequence[str], files: Mapping[str, Any], tick: Callable[[], None]
 ) -> tuple[dict[str, str], list[str]]:
     """SHA-256 of each file, and what isn't as the manifest says."""
     digests, problems = {}, []
     for name in files:
-        if name not in CONTENTS:
+        if name not in contents:
             problems.append(f"{MANIFEST} lists {printable(name, most=100)}, which is no file of a release")
-    for name in (*CONTENTS, *SIGNED, MANIFEST):
+    for name in (*contents, *SIGNED, MANIFEST):
         known = files.get(name)
         size = known.get("bytes") if isinstance(known, dict) else None
         digest, found = sha256(), 0
@@ -267,7 +276,7 @@ def _digests(
             problems.append(str(error))
             continue
         digests[name] = digest.hexdigest()
-        if name not in CONTENTS:
+        if name not in contents:
             continue
         if not isinstance(known, dict) or not isinstance(size, int):
             problems.append(f"{MANIFEST} doesn't list {name}")

@@ -14,14 +14,15 @@ from annotator.core.printable import printable, printable_lines
 from evaluation.releases.about import About
 from evaluation.releases.archive import (
     CARD,
-    CONTENTS,
     MADE,
     MANIFEST,
     PAGE,
+    PLAN_JSON,
     RATINGS,
     REPORT,
     ArchiveError,
     manifest_text,
+    plan_names,
     table_file,
 )
 from evaluation.releases.coarsening_words import coarsening_read, report_warnings
@@ -36,6 +37,7 @@ from evaluation.releases.contents import (
 from evaluation.releases.creators import creators_read
 from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.differences import MOST, json_differences, text_differences
+from evaluation.releases.plan_files import plan_files_make
 from evaluation.releases.rater_values import coarsening_problems
 from evaluation.releases.reading import LONGEST_LINE, MB, Archive, json_read
 from evaluation.releases.reproduction import Reproduction, reproduction
@@ -165,7 +167,7 @@ def _signature(release: Archive, key: str) -> tuple[list[str], str]:
     """What is wrong with the signature, file by file, and what was verified."""
     sums, signature = release.read(SUMS), release.read(SIGNATURE)
     public_file = release.read(PUBLIC).decode("utf-8", "replace")
-    expected = {name: release.digests[name] for name in (*CONTENTS, MANIFEST, PUBLIC)}
+    expected = {name: release.digests[name] for name in (*release.contents, MANIFEST, PUBLIC)}
     problems = [
         f"{name} was changed after the release was signed: {SUMS} has another SHA-256"
         for name, digest in expected.items()
@@ -297,6 +299,7 @@ def _compare(
         else:
             problems += text_differences(PAGE, page, again)
     problems += _ratings(release, made.ratings)
+    problems += _plan(release, released)
     problems += _descriptions(release, made)
     about = manifest_about(
         stated=stated,
@@ -305,7 +308,7 @@ def _compare(
         rows=rows,
         made={name: str(release.manifest[name]) for name in ("software", "libraries")},
     )
-    expected = manifest_text(about, _files(release, CONTENTS))
+    expected = manifest_text(about, _files(release, release.contents))
     if release.read(MANIFEST) != expected:
         wanted = json_read(expected, MANIFEST)
         problems += [
@@ -326,7 +329,22 @@ def _descriptions(release: Archive, made: Made) -> list[str]:
     """What differs in the files that describe the release."""
     facts = made.described.made_with(str(release.manifest["software"]))
     again = texts_make(facts)
-    again |= indexes_make(facts, _files(release, (*MADE, *again)))
+    again |= indexes_make(facts, _files(release, (*MADE, *plan_names(release.manifest["format"]), *again)))
+    return [
+        said
+        for name, text in again.items()
+        for said in text_differences(name, release.read(name), text.encode())
+    ]
+
+
+def _plan(release: Archive, released: dict[str, Any]) -> list[str]:
+    """What differs in the files of the plan, which must be the sealed one: that of the report, with its hash."""
+    named = plan_names(release.manifest["format"])
+    if not named:
+        return []
+    again = plan_files_make(released)
+    if not again:
+        return [f"{PLAN_JSON} is there, but the report has no sealed plan"]
     return [
         said
         for name, text in again.items()

@@ -20,6 +20,8 @@ _WHAT = {
     "report.html": "The report, to be read.",
     "report.json": "The report's numbers, each with interval, denominator and reason if it isn't defined.",
     "ratings.csv": "One row for each rating.",
+    "plan.json": "The analysis plan as it was sealed before the first judgment, with its SHA-256.",
+    "plan.md": "The sealed analysis plan, to be read.",
     "CITATION.cff": "How to cite the data.",
     "datacite.json": "Metadata for a repository that gives DOIs.",
     "methods.md": "A methods paragraph with the study's own numbers.",

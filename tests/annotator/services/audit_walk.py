@@ -347,6 +347,7 @@ EXEMPT = {
     "export_build": "builds what export_request recorded",
     "exports_sweep": "queues and removes files",
     "studies_purge": "calls study_purge",
+    "study_rows_remove": "a part of study_purge and of keeping a study in a file, which are recorded",
     "erase_all": "erase calls it",
     "erasures_replay": "calls erase_all",
     "items_digest": "computes",

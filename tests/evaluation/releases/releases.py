@@ -14,7 +14,7 @@ from typing import Any
 from annotator.models import Study
 from evaluation.models import Report
 from evaluation.releases.about import About, Built
-from evaluation.releases.archive import ATTRIBUTES, CONTENTS, EPOCH, MANIFEST
+from evaluation.releases.archive import ATTRIBUTES, DESCRIBED, EPOCH, MADE, MANIFEST, PLAN
 from evaluation.releases.build import release_build
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
 
@@ -95,14 +95,14 @@ def rebuilt(
         found = json.loads(files[MANIFEST])
         found["files"] = {
             name: {"sha256": sha256(files[name]).hexdigest(), "bytes": len(files[name])}
-            for name in CONTENTS
+            for name in (*MADE, *PLAN, *DESCRIBED)
             if name in files
         }
         files[MANIFEST] = (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
     if private:
         files[PUBLIC] = public_pem(private)
     if sums or private:
-        listed = (*CONTENTS, MANIFEST, PUBLIC)
+        listed = [name for name in (*MADE, *PLAN, *DESCRIBED, MANIFEST, PUBLIC) if name in files]
         files[SUMS] = sums_of({name: sha256(files[name]).hexdigest() for name in listed})
     if private:
         files[SIGNATURE] = signature_of(files[SUMS], private)

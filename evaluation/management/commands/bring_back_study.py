@@ -1,0 +1,43 @@
+"""``manage.py bring_back_study SLUG``: make a study again that keep_study has put into a file."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.core.printable import printable
+from evaluation.management.study_files import key_from, key_options, researcher_named, said_plainly
+from evaluation.models import KeptStudy
+from evaluation.moves.keeping import study_bring_back
+
+
+class Command(BaseCommand):
+    help = "Make a kept study again from its file, archived, in its workspace. Without a short name: list the studies that are kept in files."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug", nargs="?", default="", help="The study's short name.")
+        parser.add_argument(
+            "--from", dest="place", type=Path, metavar="FILE", help="The file. Default: where it was written."
+        )
+        parser.add_argument("--owner", default="", metavar="USER", help="Who becomes an owner of the study.")
+        key_options(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        kept = KeptStudy.objects.filter(brought_back_at__isnull=True)
+        if not options["slug"]:
+            for one in kept:
+                self.stdout.write(
+                    f"{one.slug}: {printable(one.place)}, {one.bytes:,} bytes, SHA-256 {one.sha256}"
+                )
+            return
+        found = kept.filter(slug=options["slug"]).first()
+        if found is None:
+            raise CommandError(f"No study {printable(options['slug'])!r} is kept in a file.")
+        owner, key = researcher_named(options["owner"]), key_from(options, new=False)
+        path = options["place"] or Path(found.place)
+        with said_plainly(path):
+            study = study_bring_back(kept=found, path=path, key=key, by=owner)
+        self.stdout.write(f"Brought back {study.slug}. It is still archived.")

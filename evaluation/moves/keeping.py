@@ -1,0 +1,145 @@
+"""Archive a study into an encrypted file and remove its rows, and bring it back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import IO
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotator.core.words import plural
+from annotator.models import AuditAction, Study, User
+from annotator.services.audit import audit_write
+from annotator.services.images import files_release
+from annotator.services.study_removal import study_rows_remove
+from evaluation.models import KeptStudy, Release
+from evaluation.moves.lines import lines_read
+from evaluation.moves.reading import study_read
+from evaluation.moves.sealed_file import Key, MoveError
+from evaluation.moves.writing import one_snapshot, people_count, study_write
+
+
+def study_export(*, study: Study, path: Path, key: Key, by: User | None = None) -> dict[str, int]:
+    """Write a study with its people to a new file that only its owner can read; returns the number of rows by table.
+
+    The file appears under its name only when it is complete. Raises ``MoveError``.
+    """
+    with _new_file(path) as file:
+        counts = study_write(study=study, file=file, key=key)
+    audit_write(action=AuditAction.STUDY_MOVED_OUT, study=study, by=by, after={"people": people_count(study)})
+    return counts
+
+
+def study_import(*, path: Path, key: Key, by: User, slug: str = "", workspace: str = "") -> Study:
+    """Make the study of a file, in a new workspace that ``by`` owns; see ``study_read``. Raises ``MoveError``."""
+    with transaction.atomic(), path.open("rb") as file:
+        study = study_read(file=file, key=key, by=by, slug=slug, name=workspace)
+        audit_write(
+            action=AuditAction.STUDY_MOVED_IN, study=study, by=by, after={"people": people_count(study)}
+        )
+    return study
+
+
+def study_keep(
+    *, study: Study, path: Path, key: Key, by: User | None = None, releases: bool = False
+) -> KeptStudy:
+    """Write an archived study to a file, read the file again to the end, and only then remove the study's rows.
+
+    Its material, qualifications and people's accounts stay: other studies may use them. Its releases go, which must be said with ``releases``.
+    Raises ``MoveError`` if the study isn't archived, or has releases; then nothing was removed.
+    """
+    with one_snapshot():
+        study = Study.objects.select_for_update().get(pk=study.pk)
+        return _keep(study, path, key, by, releases)
+
+
+def _keep(study: Study, path: Path, key: Key, by: User | None, releases: bool) -> KeptStudy:
+    if study.archived_at is None:
+        raise MoveError(f"the study {study.slug} isn't archived; archive it first")
+    made = Release.objects.filter(report__study=study, state=Release.State.DONE).count()
+    if made and not releases:
+        raise MoveError(
+            f"the study {study.slug} has {plural(made, 'release')}, which a kept study loses; download what you need, and say --without-releases"
+        )
+    with _new_file(path) as file:
+        counts = study_write(study=study, file=file, key=key)
+        file.flush()
+        file.seek(0)
+        for _ in lines_read(file, key):  # every chunk is there, and can be decrypted
+            pass
+        file.seek(0)
+        digest, size = _digest(file), file.tell()
+    try:
+        kept = KeptStudy.objects.create(
+            workspace_id=study.workspace_id, study=study.pk, slug=study.slug, title=study.title, place=str(path.resolve())[:1000],
+            sha256=digest, bytes=size, passphrase=key.is_passphrase, people=people_count(study), rows={name: n for name, n in counts.items() if n},
+            kept_by=by,
+        )  # fmt: skip
+        audit_write(
+            action=AuditAction.STUDY_KEPT, study=study, by=by, target=study.slug, after={"sha256": digest}
+        )
+        workspace, files = study.workspace_id, list(study.images.values_list("file", flat=True))
+        # A sealed plan goes only with a study that is deleted.
+        Study.objects.filter(pk=study.pk).update(deleted_at=timezone.now())
+        study_rows_remove(study=study)
+        with connection.cursor() as cursor:  # now, while the file can still be taken away
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    transaction.on_commit(lambda: files_release(files, workspace_pk=workspace))
+    return kept
+
+
+def study_bring_back(*, kept: KeptStudy, path: Path, key: Key, by: User) -> Study:
+    """Make a kept study again under its old number and short name, archived as it was, in its workspace.
+
+    Raises ``MoveError`` if it is back already, or if the file isn't the one that was kept.
+    """
+    with transaction.atomic(), path.open("rb") as file:
+        kept = KeptStudy.objects.select_for_update().get(pk=kept.pk)
+        if kept.brought_back_at is not None:
+            raise MoveError(f"the study {kept.slug} was brought back already")
+        if _digest(file) != kept.sha256:
+            raise MoveError(
+                f"this is not the file of the study {kept.slug} as it was kept, or it is damaged: its SHA-256 is another"
+            )
+        file.seek(0)
+        study = study_read(
+            file=file, key=key, by=by, slug=kept.slug, workspace=kept.workspace, name=kept.slug, pk=kept.study
+        )
+        kept.brought_back_at = timezone.now()
+        kept.save(update_fields=["brought_back_at"])
+        audit_write(action=AuditAction.STUDY_BROUGHT_BACK, study=study, by=by, target=study.slug)
+    return study
+
+
+def _digest(file: IO[bytes]) -> str:
+    digest = sha256()
+    while piece := file.read(2**20):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that appears under its name when it is complete. Raises ``MoveError`` if there is one already."""
+    if path.exists():
+        raise MoveError(f"{path} exists already; choose another name")
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        partial.unlink(missing_ok=True)
+        with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.rename(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

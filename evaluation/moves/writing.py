@@ -1,0 +1,130 @@
+"""Write a study with its people to an encrypted file, from one snapshot of the database and row by row."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from django.core.files.storage import default_storage
+from django.db import connection, transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from annotator.core.words import listed, plural
+from annotator.models import Participation, Rater, Snapshot, Study, StudyImage, User, Workspace
+from evaluation.models import Batch, Pipeline, Run
+from evaluation.moves.json_rows import rows_get
+from evaluation.moves.lines import LinesWriter
+from evaluation.moves.sealed_file import Key, MoveError
+from evaluation.moves.tables import MOVED, MovedTable, MoveScope, Row
+
+FORMAT = 1
+
+
+def study_write(*, study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
+    """Write everything of ``MOVED`` to ``file``, encrypted; returns the number of rows by table.
+
+    Raises ``MoveError`` if the study is live or paused, is deleted, or has runs or pipelines under way.
+    """
+    with one_snapshot():
+        return _write(study, file, key)
+
+
+@contextmanager
+def one_snapshot() -> Iterator[None]:
+    """A transaction in which the database looks as it did at its beginning. Within another one, it looks as it does there."""
+    alone = not connection.in_atomic_block
+    with transaction.atomic():
+        if alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        yield
+
+
+def movable_check(study: Study) -> None:
+    """Check that nothing of the study is under way. Raises ``MoveError`` with what is."""
+    if study.deleted_at is not None:
+        raise MoveError(f"the study {study.slug} is deleted; restore it first")
+    if study.state not in (Study.State.DRAFT, Study.State.CLOSED):
+        raise MoveError(
+            f"the study {study.slug} is {study.state}; close it first, so that nobody works on it in two places"
+        )
+    scope = MoveScope(study)
+    runs = Run.objects.filter(pk__in=scope.runs)
+    going = runs.filter(state__in=Run.LIVE).count()
+    carried = Pipeline.objects.filter(pk__in=scope.pipelines, state=Pipeline.State.RUNNING).count()
+    sent = Batch.objects.filter(run__in=runs, state__in=("sending", "waiting")).count()
+    counted = [(going, "run", "runs"), (carried, "pipeline", "pipelines"), (sent, "batch", "batches")]
+    said = [plural(count, one, many) for count, one, many in counted if count]
+    if said:
+        raise MoveError(f"the study {study.slug} has {listed(said)} under way; wait, pause or cancel first")
+
+
+def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
+    study = Study.objects.get(pk=study.pk)
+    movable_check(study)
+    out, counts = LinesWriter(file, key), Counter[str]()
+    out.write(
+        {
+            "foretell": "study",
+            "format": FORMAT,
+            "slug": study.slug,
+            "title": study.title,
+            "workspace": str(study.workspace or ""),
+            "written_at": timezone.now().isoformat(timespec="seconds"),
+            "columns": {table.name: table.columns for table in MOVED},
+        }
+    )
+    scope, exported, images = MoveScope(study), dict[type[Model], set[int]](), set[str]()
+    participants = set(Rater.objects.filter(pk__in=scope.raters).values_list("user", flat=True))
+    for table in MOVED:
+        pks = sorted(table.rows(scope).order_by().values_list("pk", flat=True).distinct())
+        exported[table.model] = set(pks)
+        for row in rows_get(table.model, pks, table.columns):
+            line: Row = {"table": table.name, "row": _checked(table, row, exported)}
+            if table.model is User and row["id"] in participants:
+                line["participant"] = True
+            if table.model is StudyImage and row["digest"] not in images:
+                images.add(row["digest"])
+                line["data"] = _image(row)
+            out.write(line)
+        counts[table.name] = len(pks)
+    out.write({"end": dict(counts)})
+    out.close()
+    return dict(counts)
+
+
+def _checked(table: MovedTable, row: Row, exported: dict[type[Model], set[int]]) -> Row:
+    """The row, with loose references to what doesn't move emptied. Raises ``MoveError`` for another such reference."""
+    for field in table.model._meta.concrete_fields:
+        if field.remote_field is None or field.attname not in row or row[field.attname] is None:
+            continue
+        target: Any = field.remote_field.model
+        if target is Workspace or row[field.attname] in exported.get(target, ()):
+            continue
+        if table.model is Study and target is Snapshot:
+            continue  # a study refers to its version, and each version to its study
+        if field.attname not in table.loose:
+            raise MoveError(
+                f"{table.name} {row['id']}: {field.attname} refers to a row that doesn't belong to the study"
+            )
+        row[field.attname] = None
+    return row
+
+
+def _image(row: Row) -> str:
+    try:
+        with default_storage.open(row["file"]) as file:
+            return base64.b64encode(file.read()).decode()
+    except FileNotFoundError:
+        raise MoveError(
+            f"the file of the image {row['name']} is missing on the server; restore DATA_DIR/files from a backup"
+        ) from None
+
+
+def people_count(study: Study) -> int:
+    """How many people take part in the study, for what is said about a file."""
+    return Participation.objects.filter(study=study, rater__rehearsal=False).count()
