@@ -57,6 +57,10 @@ FILTERS: list[dict[str, Any]] = [
     {"filter_id": "previous_studies_blocklist", "title": "Exclude previous studies", "type": "select", "data_type": "StudyID",
      "choices": {}},
 ]  # fmt: skip
+#: Action of a decision -> the status that it needs, and the one that it makes.
+DECIDED = {
+    "APPROVE": ("AWAITING REVIEW", "APPROVED"), "REJECT": ("AWAITING REVIEW", "REJECTED"), "UNREJECT": ("REJECTED", "AWAITING REVIEW"),
+}  # fmt: skip
 #: Statuses that don't take a place.
 GONE = ("RETURNED", "TIMED-OUT")
 MOVES = {
@@ -93,6 +97,10 @@ class ProlificBooks:
     #: (part of "METHOD path", what happens): "429", "500", "500 after", "lost".
     troubles: list[tuple[str, str]] = field(default_factory=list)
     outbox: list[tuple[str, bytes, dict[str, str]]] = field(default_factory=list)
+    #: Decisions that changed a submission, requests to return one with their reasons, and messages (study, people, text).
+    decided: list[tuple[str, str]] = field(default_factory=list)
+    asked: list[tuple[str, list[str]]] = field(default_factory=list)
+    messages: list[tuple[str, list[str], str]] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -250,6 +258,8 @@ class ProlificBooks:
             self.study_move(study["id"], "ACTIVE")
 
     def _submissions(self, method: str, rest: list[str], query: Any, body: Any) -> Any:
+        if rest:
+            return self._submission(method, rest, body)
         mine = [one for one in self.submissions.values() if one["study"] == query["study"]]
         size, page = int(query["page_size"]), int(query["page"])
         shown = [
@@ -258,6 +268,35 @@ class ProlificBooks:
             for one in mine[(page - 1) * size : page * size]
         ]  # fmt: skip
         return {"results": shown}
+
+    def _submission(self, method: str, rest: list[str], body: Any) -> Any:
+        """One submission, decided about or asked for."""
+        one = self.submissions.get(rest[0])
+        if one is None:
+            raise Refusal(404, "Not found", "No such submission.")
+        if rest[1:] == ["request-return"]:
+            one["return_requested"] = datetime.now(UTC).isoformat()
+            self.asked.append((one["id"], body["request_return_reasons"]))
+        elif method == "POST":
+            before, after = DECIDED[body["action"]]
+            if one["status"] not in (before, after):
+                raise Refusal(400, "Not possible", f"The submission is {one['status']}.")
+            if body["action"] == "REJECT" and len(body.get("message", "")) < 100:
+                raise Refusal(400, "Validation error", {"message": ["At least 100 characters."]})
+            if one["status"] != after:
+                self.decided.append((one["id"], body["action"]))
+                self.move(one["id"], after)
+        shown = {
+            "id": one["id"],
+            "participant": one["participant_id"],
+            "started_at": one["started_at"],
+            "study_id": one["study"],
+        }
+        return shown | {"status": one["status"], "return_requested": one.get("return_requested")}
+
+    def _messages(self, method: str, rest: list[str], query: Any, body: Any) -> Any:
+        self.messages.append((body["study_id"], sorted(body["ids"]), body["body"]))
+        return 204, None, {}
 
     def _participant_groups(self, method: str, rest: list[str], query: Any, body: Any) -> Any:
         if not rest and method == "GET":

@@ -54,9 +54,7 @@ class MessageTemplate(models.Model):
         ordering = ["title"]
         constraints = [
             models.UniqueConstraint(fields=["workspace", "title"], name="message_template_once"),
-            models.CheckConstraint(
-                name="message_template_not_empty", condition=~Q(text="") & ~Q(title="")
-            ),
+            models.CheckConstraint(name="message_template_not_empty", condition=~Q(text="") & ~Q(title="")),
         ]
 
     def __str__(self) -> str:

@@ -229,7 +229,6 @@ class PanelApi(ABC):
         """Subscribe the address to every kind of webhook that we read, and confirm it; what exists is kept. Returns the secret that
         signs the webhooks of the workspace, and the subscriptions."""
 
-
     # Decisions and messages: only panels with ``Panel.review_rules`` have them.
 
     def submission_approve(self, submission: str) -> RemoteSubmission:

@@ -60,7 +60,9 @@ class ReviewRules:
                 f"{self.title} hasn't said that the submission waits for a review. Compare both sides first."
             )  # fmt: skip
         if submitted.ended_at is not None and now - submitted.ended_at > timedelta(days=self.days):
-            return f"It ended more than {self.days} days ago: {self.title} approves such submissions by itself."
+            return (
+                f"It ended more than {self.days} days ago: {self.title} approves such submissions by itself."
+            )
         return ""
 
     def reject_fault(self, submitted: Submitted, now: datetime) -> str:

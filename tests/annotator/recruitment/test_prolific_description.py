@@ -28,6 +28,7 @@ def test_every_kind_of_message_is_as_recorded() -> None:
     assert {case["request_schema"] for case in RECORDED} >= {
         "CreateStudy", "BaseStudy", "StudyTransition", "StudyCostRequest", "SubscriptionDetail", "SubscriptionConfirmation",
         "CreateSecret", "ParticipantIDList", "StudyPredictedRecruitmentTimeRequest",
+        "SubmissionTransition", "SendBulkMessage",
     }  # fmt: skip
 
 
