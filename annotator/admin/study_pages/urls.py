@@ -11,6 +11,7 @@ from annotator.admin.study_pages import (
     adjudications,
     audit,
     data_requests,
+    desk,
     exam_questions,
     exams,
     exporting,
@@ -32,6 +33,7 @@ from annotator.admin.study_pages import (
     recruitment,
     rehearsals,
     rows,
+    writing,
 )
 from annotator.core import converters  # noqa: F401 - registers them
 
@@ -56,6 +58,8 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}payments/owed.csv", view(payments.owed), name="study_owed"),
         path(f"{one}payments/panel.csv", view(payments.panel_payments), name="study_panel_payments"),
         path(f"{one}payments/bonus/<row:rater_pk>/", view(payments.bonus), name="study_bonus"),
+        path(f"{one}desk/", view(desk.desk), name="study_desk"),
+        path(f"{one}messages/new/", view(writing.message_new), name="study_message_new"),
         path(f"{one}messages/", view(inbox.study_messages), name="study_messages"),
         path(f"{one}requests/", view(data_requests.data_requests), name="study_data_requests"),
         path(f"{one}exam/", view(exams.exam), name="study_exam"),
