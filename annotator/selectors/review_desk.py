@@ -273,14 +273,18 @@ def _facts(row: _Row, evidence: Evidence, quick_under: float, short: bool) -> Su
     )
 
 
-def may_decide(*, user: Any, study: Study, desk: Desk) -> str:
-    """Why a reviewer of the study may not decide here; empty if they may. Deciding at a panel spends the workspace's money, so it's for
+def decide_fault(*, user: Any, study: Study) -> str:
+    """Why a reviewer of the study may not decide here; empty if they may. Deciding at a panel uses the workspace's account, so it's for
     its editors."""
-    if desk.rules is None or may_spend(user=user, study=study):
+    panel = panel_get(study.panel)
+    if (
+        panel is None
+        or panel.review_rules is None
+        or connection_of(study) is None
+        or may_spend(user=user, study=study)
+    ):
         return ""
-    return (
-        f"Decisions are sent to {desk.panel_title} with the workspace's account. Only its editors may use it."
-    )
+    return f"Decisions are sent to {panel.title} with the workspace's account. Only its editors may use it."
 
 
 def undoable_until(decision: ReviewDecision, rules: ReviewRules | None) -> datetime | None:

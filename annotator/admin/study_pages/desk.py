@@ -30,7 +30,7 @@ from annotator.selectors.review_desk import (
     SHOWN,
     Desk,
     Submission,
-    may_decide,
+    decide_fault,
     review_desk,
     undoable_until,
 )
@@ -84,7 +84,7 @@ def _page(request: HttpRequest, study: Study, errors: list[str]) -> HttpResponse
         following=people[place + 1] if 0 <= place < len(people) - 1 else None,
         kept=urlencode({name: value for name, value in asked.items() if value}), last=last, hold=int(HOLD.total_seconds() // 60),
         held=len(waiting), faults=[one for one in waiting if one.decision is not None and one.decision.fault],
-        blocked=may_decide(user=request.user, study=study, desk=whole), errors=errors, given=request.POST if errors else {},
+        blocked=decide_fault(user=request.user, study=study), errors=errors, given=request.POST if errors else {},
         chosen={row_id(pk) for pk in request.POST.getlist("rater")} if errors else set(),
         status=400 if errors else 200, **(_about(study, whole, person) if person else {}),
     )  # fmt: skip
@@ -120,7 +120,7 @@ def _about(study: Study, whole: Desk, person: Submission) -> dict[str, Any]:
     shown = judgment_rows(kind, ExclusionReasons(study), rows[:TASKS])
     tasks = [_task(kind, study, row) for row in shown]
     times = [row.seconds for row in rows if row.seconds is not None]
-    [balance] = balances_of(study, raters=[person.rater]) or [None]
+    balance = next(iter(balances_of(study, raters=[person.rater])), None)
     decision = person.decision
     until = undoable_until(decision, whole.rules) if decision else None
     return {
@@ -160,9 +160,9 @@ def _carry_out(request: HttpRequest, study: Study) -> str:
     """Do what was pressed, and return what is to be said about it. Raises ``ValidationError``."""
     asked, by = request.POST, user_of(request)
     action = asked.get("decision", "")
-    if action not in ("exclude", "revoke", "grant", "message") or "message_panel" in asked:
-        if fault := may_decide(user=request.user, study=study, desk=review_desk(study, raters=[])):
-            raise ValidationError(fault)
+    through_panel = action not in ("exclude", "revoke", "grant", "message") or "message_panel" in asked
+    if through_panel and (fault := decide_fault(user=request.user, study=study)):
+        raise ValidationError(fault)
     if action == "undo":
         return f"{plural(batch_undo(study=study, batch=_batch(asked.get('batch', '')), by=by), 'decision')} undone."
     raters = _raters(request, study)
