@@ -33,6 +33,7 @@ def people_make(study: Study, names: list[str], **about: Any) -> list[Participat
 def work_make(study: Study, people: list[Participation], given: Any) -> None:
     """Judgments of these people on every item, made directly: ``given(person's number, item) -> (response, seconds, signals)``."""
     items, now = list(study.items.order_by("id")), timezone.now()
+    first = 1000 + study.judgments.count()
     tasks = [
         (number, item, Assignment(
             participation=one, item=item, rater_id=one.rater_id, state="submitted", leased_at=now, lease_until=now, stage_opened_at=now,
@@ -42,7 +43,7 @@ def work_make(study: Study, people: list[Participation], given: Any) -> None:
     ]  # fmt: skip
     Assignment.objects.bulk_create(task for _, _, task in tasks)
     places = Place.objects.bulk_create(
-        Place(study=study, item=item, number=1000 + number, position=0, assignment=task)
+        Place(study=study, item=item, number=first + number, position=0, assignment=task)
         for number, item, task in tasks
     )
     rows = []

@@ -201,8 +201,8 @@ def test_a_press_is_undone_as_a_whole_and_a_second_press_changes_nothing(
     ("about", "fault"),
     [
         ({"kind": "forgive"}, "Expected one of"),
-        ({"kind": "accept", "bonus": Decimal("0.001"), "text": "x"}, ""),
-        ({"kind": "accept", "bonus": Decimal("NaN"), "text": "x"}, ""),
+        ({"kind": "accept", "bonus": Decimal("0.001"), "text": "x"}, "0.01"),
+        ({"kind": "accept", "bonus": Decimal("NaN"), "text": "x"}, "0.01"),
         ({"kind": "accept", "bonus": Decimal(1)}, "Give a reason"),
         ({"kind": "return", "text": "x"}, "didn't come from"),
         ({"kind": "reject", "text": WHY, "category": "LOW_EFFORT"}, "didn't come from"),
