@@ -60,10 +60,17 @@ def desk(request: HttpRequest, study: Study) -> HttpResponse:
         study_get_for(user=request.user, pk=study.pk, role=REVIEWER)
         try:
             messages.success(request, _carry_out(request, study))
-            return redirect(_address(study, request, person=row_id(request.POST.get("next"))))
+            return redirect(_address(study, request, person=_next(request, study)))
         except ValidationError as error:
             errors = error.messages
     return _page(request, study, errors)
+
+
+def _next(request: HttpRequest, study: Study) -> int:
+    """Who is shown next: 0, which is the first of the list, if the next person was decided about with others."""
+    following, chosen = row_id(request.POST.get("next")), [row_id(pk) for pk in request.POST.getlist("rater")]
+    decided = study.participations.filter(pk=following, rater__in=[pk for pk in chosen if pk])
+    return 0 if decided.exists() else following
 
 
 def _page(request: HttpRequest, study: Study, errors: list[str]) -> HttpResponse:

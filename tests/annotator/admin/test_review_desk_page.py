@@ -106,7 +106,11 @@ def test_the_page_has_a_constant_number_of_queries(researcher_client: Client, st
 
 
 def test_decisions_in_bulk_by_one_press_and_undone(researcher_client: Client, study: Study) -> None:
-    reply = press(researcher_client, study, "accept", "ann", "ben")
+    ben = study.participations.get(rater__name="ben")
+    reply = press(researcher_client, study, "accept", "ann", "ben", next=str(ben.pk))
+    assert f"person={ben.pk}" not in reply.redirect_chain[-1][0], (
+        "the next person was decided about with the others"
+    )
     assert "2 people: accepted. Undo within 5 minutes." in text_of(reply)
     assert "To decide 2" in text_of(reply)
     again = press(researcher_client, study, "accept", "ann")

@@ -9,7 +9,9 @@ from foretell_client.transport import Transport, part
 
 Blank = Literal[""]
 Confidence = Literal["no", "steps", "percent"]
+Decision4b2 = Literal["accept", "return", "reject"]
 ErasurePolicy = Literal["anonymise", "delete"]
+Kind4b2 = Literal["accept", "return", "reject"]
 Language = Literal["en", "ar", "de", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "zh"]
 Panel = Literal["prolific"]
 PanelLinks = Literal["signed", "plain"]
@@ -23,11 +25,42 @@ class Archive(TypedDict, total=False):
     anyway: bool
 
 
+class Batch(TypedDict, total=False):
+    batch: Required[str]
+
+
 class Column(TypedDict):
     name: str
     help: str
     required: bool
     kind: str
+
+
+class Decide(TypedDict, total=False):
+    raters: Required[list[int]]
+    decision: Required[Decision4b2]
+    bonus: str
+    text: str
+    category: str
+
+
+class Decided(TypedDict):
+    decisions: int
+    batch: str | None
+
+
+class Decision(TypedDict):
+    kind: Kind4b2
+    batch: str
+    at_panel: bool
+    bonus: str | None
+    text: str
+    category: str
+    by: str | None
+    created_at: str
+    due_at: str | None
+    done_at: str | None
+    fault: str
 
 
 class Deletion(TypedDict, total=False):
@@ -138,6 +171,11 @@ class Progress(TypedDict):
     places_out_of_reach: int
     people_missing: int
     excluded: int
+
+
+class Sign(TypedDict):
+    kind: str
+    words: str
 
 
 class Study(TypedDict):
@@ -264,6 +302,21 @@ class StudyCreate(TypedDict, total=False):
     revoked_work: RevokedWork
 
 
+class Submission(TypedDict):
+    rater: int
+    name: str
+    state: str
+    panel_status: str
+    done: int
+    accepted: int
+    seconds: float | None
+    failed_exam: bool
+    excluded: bool
+    waits: bool
+    signs: list[Sign]
+    decision: Decision | None
+
+
 class Variable(TypedDict):
     name: str
     title: str
@@ -365,6 +418,40 @@ class StudiesOperations:
     def resume(self, slug: str, /) -> Study:
         """Give out items again. Needs the role of an editor."""
         reply: Study = self._http.json("POST", f"studies/{part(slug)}/resume/")
+        return reply
+
+    def review(
+        self,
+        slug: str,
+        /,
+        *,
+        show: Literal["all", "clean", "decided", "held", "signs", "waiting"] | None = None,
+    ) -> list[Submission]:
+        """The submissions, those with the most signs first. Signs decide nothing."""
+        reply: list[Submission] = self._http.json(
+            "GET", f"studies/{part(slug)}/review/", query={"show": show}
+        )
+        return reply
+
+    def review_create(self, slug: str, /, **sent: Unpack[Decide]) -> Decided:
+        """Decide about submissions, all or none. Held for five minutes before anyone is told. Needs the role
+        of a reviewer, and of an editor of the workspace if the panel is told.
+        """
+        reply: Decided = self._http.json("POST", f"studies/{part(slug)}/review/", body=sent)
+        return reply
+
+    def review_carry_out(self, slug: str, /) -> Decided:
+        """Let every held decision of the study be carried out now, in the background; returns how many there
+        are.
+        """
+        reply: Decided = self._http.json("POST", f"studies/{part(slug)}/review/carry-out/")
+        return reply
+
+    def review_undo(self, slug: str, /, **sent: Unpack[Batch]) -> Decided:
+        """Undo decisions that were made together, if they are held, or a rejection that the panel lets take
+        back.
+        """
+        reply: Decided = self._http.json("POST", f"studies/{part(slug)}/review/undo/", body=sent)
         return reply
 
     def versions_compare(self, slug: str, /, *, after: int, before: int) -> list[VersionChange]:
