@@ -317,6 +317,7 @@ SPECTACULAR_SETTINGS = {
         "ReportStateEnum": "evaluation.models.report.Report.State",
         "MemberRoleEnum": "annotator.models.membership.Membership.Role",
         "PanelMoveEnum": "annotator.api.panel.MOVES",
+        "ReviewDecisionEnum": "annotator.models.review_decision.ReviewDecision.Kind",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -262,9 +262,9 @@ def test_texts_are_kept_as_templates_of_the_workspace(researcher_client: Client,
     researcher_client.post(url(study, "messages/new/"), form | {"text": "Read them again."})
     kept = MessageTemplate.objects.get()
     assert "Read them again." in researcher_client.get(url(study)).content.decode(), "the desk offers it, too"
-    other = MessageTemplate.objects.create(
-        workspace=make_study(by=make_user("eve", staff=True)).workspace, title="Theirs", text="secret words"
-    )
+    lab = make_study(by=make_user("eve", staff=True)).workspace
+    assert lab is not None
+    other = MessageTemplate.objects.create(workspace=lab, title="Theirs", text="secret words")
     assert "secret words" not in researcher_client.get(url(study, "messages/new/")).content.decode()
     for pk in (kept.pk, kept.pk, other.pk):
         researcher_client.post(url(study, "messages/new/"), {"forget": str(pk)})

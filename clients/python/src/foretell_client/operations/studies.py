@@ -9,13 +9,12 @@ from foretell_client.transport import Transport, part
 
 Blank = Literal[""]
 Confidence = Literal["no", "steps", "percent"]
-Decision4b2 = Literal["accept", "return", "reject"]
 ErasurePolicy = Literal["anonymise", "delete"]
-Kind4b2 = Literal["accept", "return", "reject"]
 Language = Literal["en", "ar", "de", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "zh"]
 Panel = Literal["prolific"]
 PanelLinks = Literal["signed", "plain"]
 RejectedWork = Literal["keep", "exclude", "again"]
+ReviewDecision = Literal["accept", "return", "reject"]
 RevokedWork = Literal["keep", "refuse"]
 StudyState = Literal["draft", "live", "paused", "closed"]
 WholeExplanations = Literal["no", "spread", "together"]
@@ -38,7 +37,7 @@ class Column(TypedDict):
 
 class Decide(TypedDict, total=False):
     raters: Required[list[int]]
-    decision: Required[Decision4b2]
+    decision: Required[ReviewDecision]
     bonus: str
     text: str
     category: str
@@ -50,7 +49,7 @@ class Decided(TypedDict):
 
 
 class Decision(TypedDict):
-    kind: Kind4b2
+    kind: ReviewDecision
     batch: str
     at_panel: bool
     bonus: str | None
