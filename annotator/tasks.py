@@ -10,7 +10,19 @@ from annotator.core.jobs import job
 from annotator.core.kept_figures import StudyCount
 
 # Imported for the figures that they declare.
-from annotator.selectors import contested, exam, home, live, owed, rehearsal, study_rows, versions  # noqa: F401
+from annotator.models import Study
+from annotator.selectors import (  # noqa: F401
+    contested,
+    evidence,
+    exam,
+    home,
+    live,
+    owed,
+    rehearsal,
+    review_desk,
+    study_rows,
+    versions,
+)
 from annotator.services.assignment import leases_expire
 from annotator.services.collect_again import collect_again_sweep
 from annotator.services.erasure import retention_sweep
@@ -24,6 +36,7 @@ from annotator.services.panel_events import panel_sweep
 from annotator.services.panel_reconcile import panel_reconcile_sweep
 from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
+from annotator.services.review_desk import decisions_carry_out, decisions_sweep
 from annotator.services.study_removal import studies_purge
 
 
@@ -135,3 +148,16 @@ def panel_sweep_task() -> int:
 def panel_reconcile_sweep_task() -> int:
     """Compare submissions with the panels' APIs, and let places follow the work."""
     return panel_reconcile_sweep()
+
+
+@job("annotator.review_decisions_carry_out")
+def review_decisions_carry_out_task(*, study_pk: int) -> int:
+    """Carry out a study's decisions that are due."""
+    study = Study.objects.filter(pk=study_pk, deleted_at__isnull=True).first()
+    return decisions_carry_out(study=study) if study else 0
+
+
+@job("annotator.review_decisions_sweep")
+def review_decisions_sweep_task() -> int:
+    """Carry out the decisions of every review desk that are due."""
+    return decisions_sweep()

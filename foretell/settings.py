@@ -339,6 +339,7 @@ SPECTACULAR_SETTINGS = {
         "MemberRoleEnum": "annotator.models.membership.Membership.Role",
         "PanelMoveEnum": "annotator.api.panel.MOVES",
         "PayKindEnum": "annotator.models.payment.PayPart.Kind",
+        "ReviewDecisionEnum": "annotator.models.review_decision.ReviewDecision.Kind",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
@@ -386,6 +387,8 @@ CELERY_TASK_ROUTES = {
     "annotator.figures_renew": {"queue": env.LONG_QUEUE},
     "annotator.file_import_run": {"queue": env.LONG_QUEUE},
     "annotator.panel_reconcile_sweep": {"queue": env.LONG_QUEUE},
+    "annotator.review_decisions_carry_out": {"queue": env.LONG_QUEUE},
+    "annotator.review_decisions_sweep": {"queue": env.LONG_QUEUE},
 }
 #: name -> {"task", "schedule" in seconds}; a test checks that every task exists.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
@@ -406,6 +409,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "links and events of panels": {"task": "annotator.panel_sweep", "schedule": 3600.0},
     "studies on panels": {"task": "annotator.panel_reconcile_sweep", "schedule": 300.0},
+    "decisions that are due": {"task": "annotator.review_decisions_sweep", "schedule": 30.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }
 

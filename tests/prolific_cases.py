@@ -13,7 +13,7 @@ from typing import Any
 
 FILE = Path(__file__).resolve().parent / "annotator" / "recruitment" / "prolific_cases.jsonl"
 #: Values that differ each time.
-MASKED = {"value", "secret", "started_at"}
+MASKED = {"value", "secret", "started_at", "return_requested"}
 
 
 def cases() -> list[dict[str, Any]]:
@@ -48,6 +48,18 @@ def cases() -> list[dict[str, Any]]:
         made = api.bonuses_set_up(study, [("p1", Decimal("0.35"))])
         api.bonuses_pay(made.id)
         api.bonuses_of(next(iter(books.submissions)))
+        for person, decide in (("p3", "approve"), ("p4", "reject")):
+            submission = books.arrive(study, person)
+            books.move(submission, "AWAITING REVIEW")
+            if decide == "approve":
+                api.return_ask(submission, text="You answered no question.")
+                books.troubles = [("request-return", "500 after")]
+                api.return_ask(submission, text="You answered no question.")
+                api.submission_approve(submission)
+            else:
+                api.submission_reject(submission, reason="FAILED_CHECK", text="x" * 100)
+                api.submission_unreject(submission)
+        api.message_send(study=study, people=["p3", "p4"], text="Thank you.")
         for move in (PAUSE, RESUME, STOP):
             api.study_move(study, move)
         found: dict[str, dict[str, Any]] = {}

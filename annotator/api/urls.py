@@ -20,6 +20,7 @@ from annotator.api import (
     payments,
     people,
     personal_links,
+    review,
     studies,
     study_life,
 )
@@ -66,6 +67,10 @@ urlpatterns = [
     path("exports/<row:pk>/file/", judgments.ExportFile.as_view(), name="export_file"),
     path("studies/<study:slug>/messages/", messages.Messages.as_view(), name="messages"),
     path("studies/<study:slug>/messages/settle/", messages.MessagesSettle.as_view(), name="messages_settle"),
+    path("studies/<study:slug>/messages/new/", review.MessagesWrite.as_view(), name="messages_write"),
+    path("studies/<study:slug>/review/", review.ReviewDesk.as_view(), name="review"),
+    path("studies/<study:slug>/review/undo/", review.ReviewUndo.as_view(), name="review_undo"),
+    path("studies/<study:slug>/review/carry-out/", review.ReviewCarryOut.as_view(), name="review_carry_out"),
     path("studies/<study:slug>/payments/", payments.Payments.as_view(), name="payments"),
     path("studies/<study:slug>/payments/accept/", payments.WorkAccept.as_view(), name="work_accept"),
     path("studies/<study:slug>/payments/undo/", payments.PaymentUndo.as_view(), name="payment_undo"),

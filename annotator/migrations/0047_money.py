@@ -12,7 +12,7 @@ from . import _money
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0045_adjudication'),
+        ('annotator', '0046_review_desk'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotator", "0045_adjudication"),
+        ("annotator", "0047_money"),
     ]
 
     operations = [

@@ -22,7 +22,7 @@ from annotator.models.item import Item, Place
 from annotator.models.judgment import Exclusion, Judgment, Review
 from annotator.models.material import AtomicUnit, Dataset, Explanation, FollowUp, Instance, Output, System
 from annotator.models.membership import Invitation, Membership
-from annotator.models.message import Message
+from annotator.models.message import Message, MessageTemplate
 from annotator.models.notice import Notice, NoticeChoices
 from annotator.models.panel import PanelEvent, PanelLink, PanelLinks, RejectedWork
 from annotator.models.panel_connection import PanelConnection, PanelStudy
@@ -32,6 +32,7 @@ from annotator.models.personal_link import PersonalLink
 from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.replacement import Replacement
+from annotator.models.review_decision import ReviewDecision
 from annotator.models.setting import (
     Change,
     Setting,
@@ -78,6 +79,7 @@ __all__ = [
     "LoginAttempt",
     "Membership",
     "Message",
+    "MessageTemplate",
     "Notice",
     "NoticeChoices",
     "Output",
@@ -100,6 +102,7 @@ __all__ = [
     "RejectedWork",
     "Replacement",
     "Review",
+    "ReviewDecision",
     "Setting",
     "SettingGroup",
     "Snapshot",

@@ -54,6 +54,10 @@ class AuditAction(models.TextChoices):
     EXCLUSION_LIFTED = "exclusions.lifted", "Exclusion lifted"
     QUALIFICATION_GRANTED = "qualifications.granted", "Qualification granted"
     QUALIFICATION_REVOKED = "qualifications.revoked", "Qualification revoked"
+    DECISION_MADE = "review.decided", "Decision made"
+    DECISION_UNDONE = "review.undone", "Decision undone"
+    DECISION_DONE = "review.carried_out", "Decision carried out"
+    MESSAGE_SENT = "review.message", "Message sent"
     WORK_ACCEPTED = "payments.accepted", "Work accepted"
     BONUS_GIVEN = "payments.bonus", "Bonus given"
     PAYMENT_RECORDED = "payments.recorded", "Payment recorded"
@@ -90,7 +94,7 @@ class AuditAction(models.TextChoices):
 #: Group -> its name on the page, in this order.
 AUDIT_GROUPS = {
     "study": "Study", "items": "Items", "judgments": "Judgments", "members": "Members", "adjudication": "Adjudication", "exclusions": "Exclusions",
-    "qualifications": "Qualifications", "payments": "Payments", "recruitment": "Recruitment",
+    "qualifications": "Qualifications", "review": "Review desk", "payments": "Payments", "recruitment": "Recruitment",
     "workspace": "Workspace", "hit_types": "HIT types", "endpoints": "Endpoints",
     "access": "Accounts and tokens", "people": "Personal data",
 }  # fmt: skip

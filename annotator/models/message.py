@@ -25,6 +25,8 @@ class Message(models.Model):
     settled_at = models.DateTimeField(null=True, blank=True)
     #: When the participant opened their page after a reply, or marked it as read. Until then, task pages announce it.
     read_at = models.DateTimeField(null=True, blank=True)
+    #: Whether it was also sent through the participant's recruitment panel.
+    through_panel = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         ordering = ["created_at"]
@@ -37,3 +39,23 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.text[:60]}"
+
+
+class MessageTemplate(models.Model):
+    """A text that a workspace's researchers write to participants again and again."""
+
+    workspace = models.ForeignKey("Workspace", models.CASCADE, related_name="message_templates")
+    title = models.CharField(max_length=80)
+    text = models.TextField()
+    created_by = models.ForeignKey("annotator.User", models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["title"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "title"], name="message_template_once"),
+            models.CheckConstraint(name="message_template_not_empty", condition=~Q(text="") & ~Q(title="")),
+        ]
+
+    def __str__(self) -> str:
+        return self.title

@@ -260,6 +260,28 @@ class PanelApi(ABC):
         """Subscribe the address to every kind of webhook that we read, and confirm it; what exists is kept. Returns the secret that
         signs the webhooks of the workspace, and the subscriptions."""
 
+    # Decisions and messages: only panels with ``Panel.review_rules`` have them.
+
+    def submission_approve(self, submission: str) -> RemoteSubmission:
+        """Approve a submission, which pays its reward; safe to repeat."""
+        raise PanelApiError("This panel takes no decisions.")
+
+    def submission_reject(self, submission: str, *, reason: str, text: str) -> RemoteSubmission:
+        """Reject a submission for one of the panel's reasons, with a text for the participant; safe to repeat."""
+        raise PanelApiError("This panel takes no decisions.")
+
+    def submission_unreject(self, submission: str) -> RemoteSubmission:
+        """Take a rejection back: the submission waits for a review again; safe to repeat."""
+        raise PanelApiError("This panel takes no decisions.")
+
+    def return_ask(self, submission: str, *, text: str) -> None:
+        """Ask a participant to return their submission. Nobody is asked twice because a reply was lost."""
+        raise PanelApiError("This panel takes no decisions.")
+
+    def message_send(self, *, study: str, people: Sequence[str], text: str) -> None:
+        """Send a message about a study to participants."""
+        raise PanelApiError("This panel sends no messages.")
+
 
 #: What a researcher can change at the panel by one button while the study is a draft there, and once it's published.
 VALUES = ("title", "description", "url", "secured", "minutes", "reward", "places", "devices", "codes")

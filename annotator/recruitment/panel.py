@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from annotator.core.errors import Refused, Trouble
 from annotator.recruitment.api import PanelApi, PanelApiError
 from annotator.recruitment.identity import LinkRefused, PanelIdentity
+from annotator.recruitment.review_rules import ReviewRules
 from annotator.recruitment.webhooks import Webhook, WebhookRefused
 
 if TYPE_CHECKING:
@@ -190,6 +191,9 @@ class Panel:
     def api(self, token: str) -> PanelApi:
         """The panel's API with a researcher's token. Sends nothing yet."""
         raise PanelApiError(f"{self.title} has no API.")
+
+    #: The rules for reviewing submissions there; None if its API takes no decisions.
+    review_rules: ClassVar[ReviewRules | None] = None
 
     #: The button that downloads the file for payments in bulk. Empty: the panel takes none.
     payments_label: ClassVar[str] = ""

@@ -221,57 +221,99 @@ def flagged_raters(
 
     ``checks`` are the study's ``gold_checks``, if the caller has them already.
     """
+    count, signs = behaviour_signs(study)
+    wrong = gold_checks(study) if checks is None else checks
+    found = []
+    for one in signs:
+        failed, of = wrong.get(one.pk, (0, 0))
+        reasons = dict(one.signs)
+        if of >= 2 and failed * 5 >= of * 2:
+            reasons["checks"] = f"{failed} of {of} checks failed"
+        if reasons and one.pk not in excluded:
+            words = tuple(reasons[kind] for kind in _SIGNS if kind in reasons)
+            found.append(Flagged(one.pk, one.name, one.judgments, words))
+    return count, tuple(found)
+
+
+#: Kinds of unusual behaviour, in the order in which they are told.
+_SIGNS = ("fast", "same", "checks", "pasted", "left")
+
+
+@dataclass(frozen=True)
+class BehaviourSigns:
+    """A rater with enough judgments, and what is unusual in their behaviour: kind of sign -> words with the numbers."""
+
+    pk: int
+    name: str
+    judgments: int
+    signs: dict[str, str]
+
+
+def behaviour_signs(study: Study) -> tuple[int, list[BehaviourSigns]]:
+    """The number of raters with enough judgments, and each of them: too fast (``fast``), the same answer almost always
+    (``same``), pasted texts (``pasted``), often away from the page (``left``). One query."""
     asked = {"study": study.pk, "least": study.min_seconds, "enough": ENOUGH}
     rows = [_RaterCounts(*row) for row in _RATERS.rows(asked)]
-    wrong = gold_checks(study) if checks is None else checks
     # Some studies have one usual answer, and in some everybody leaves the page: only behaviour that others don't show
     # counts.
-    usual_same = _lower_median([row.same / row.n for row in rows], none=1.0)
-    usual_left = _lower_median([row.left / row.n for row in rows], none=0.0)
+    usual_same = lower_median([row.same / row.n for row in rows], none=1.0)
+    usual_left = lower_median([row.left / row.n for row in rows], none=0.0)
     found = []
     for row in rows:
-        reasons = []
+        signs = {}
         if row.fast * 5 > row.n:
-            reasons.append(f"{row.fast} of {row.n} in under {study.min_seconds:g} s")
+            signs["fast"] = f"{row.fast} of {row.n} in under {study.min_seconds:g} s"
         if row.n >= 10 and row.same * 20 >= row.n * 19 and usual_same < 0.8:
-            reasons.append(f"the same answer in {row.same} of {row.n}")
-        failed, of = wrong.get(row.pk, (0, 0))
-        if of >= 2 and failed * 5 >= of * 2:
-            reasons.append(f"{failed} of {of} checks failed")
+            signs["same"] = f"the same answer in {row.same} of {row.n}"
         if row.pasted * 5 > row.n:
-            reasons.append(f"pasted text into {row.pasted} of {row.n}")
+            signs["pasted"] = f"pasted text into {row.pasted} of {row.n}"
         if row.left * 2 > row.n and usual_left < 0.2:
-            reasons.append(f"left the page during {row.left} of {row.n}")
-        if reasons and row.pk not in excluded:
-            found.append(Flagged(row.pk, row.name, row.n, tuple(reasons)))
-    return len(rows), tuple(found)
+            signs["left"] = f"left the page during {row.left} of {row.n}"
+        found.append(BehaviourSigns(row.pk, row.name, row.n, signs))
+    return len(rows), found
 
 
-def _lower_median(values: list[float], *, none: float) -> float:
+def lower_median(values: list[float], *, none: float) -> float:
+    """The lower of the two middle values; ``none`` if there are no values.
+
+    >>> lower_median([3.0, 1.0, 2.0, 4.0], none=0.0)
+    2.0
+    """
     return sorted(values)[(len(values) - 1) // 2] if values else none
 
 
 def gold_checks(study: Study) -> dict[int, tuple[int, int]]:
     """Rater -> (failed, given) over gold items and attention checks."""
-    return {rater: (failed, of) for rater, failed, of in _GOLD.rows([study.pk])}
+    found: dict[int, tuple[int, int]] = {}
+    for rater, _, failed, of in _GOLD.rows([study.pk]):
+        before = found.get(rater, (0, 0))
+        found[rater] = (before[0] + failed, before[1] + of)
+    return found
 
 
-def _gold_counted(study_pk: int) -> list[tuple[int, int, int]]:
+def checks_by_role(study: Study) -> dict[tuple[int, str], tuple[int, int]]:
+    """(rater, role of the item) -> (failed, given); gold items and attention checks apart."""
+    return {(rater, role): (failed, of) for rater, role, failed, of in _GOLD.rows([study.pk])}
+
+
+def _gold_counted(study_pk: int) -> list[tuple[int, str, int, int]]:
     given = Judgment.objects.filter(
         study=study_pk,
         source=Judgment.Source.WEB,
         item__role__in=[Item.Role.GOLD, Item.Role.ATTENTION],
         item__gold__isnull=False,
     )
-    rows = list(given.order_by("id").values_list("rater_id", "response", "item__gold")[:MOST_GOLD])
+    rows = list(
+        given.order_by("id").values_list("rater_id", "item__role", "response", "item__gold")[:MOST_GOLD]
+    )
     if not rows:
         return []
     kind = study_hit_type(Study.objects.get(pk=study_pk))
-    counts: dict[int, tuple[int, int]] = {}
-    for rater, response, gold in rows:
-        failed, of = counts.get(rater, (0, 0))
-        counts[rater] = (failed + (not kind.grade(response, gold or {}).passed), of + 1)
-    return [(rater, failed, of) for rater, (failed, of) in counts.items()]
+    counts: dict[tuple[int, str], tuple[int, int]] = {}
+    for rater, role, response, gold in rows:
+        failed, of = counts.get((rater, role), (0, 0))
+        counts[rater, role] = (failed + (not kind.grade(response, gold or {}).passed), of + 1)
+    return [(rater, role, failed, of) for (rater, role), (failed, of) in counts.items()]
 
 
-_GOLD = StudyCount("gold checks", count=_gold_counted)
+_GOLD = StudyCount("gold checks by role", count=_gold_counted)

@@ -8,7 +8,9 @@ from datetime import datetime
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
-from annotator.models import Message, Rater, Study
+from annotator.models import Judgment, Message, MessageTemplate, Participation, Rater, Study
+from annotator.recruitment.panel import Panel
+from annotator.selectors.panel import panel_studies
 
 #: At most this many messages of a thread are shown, the latest.
 MOST_SHOWN = 100
@@ -103,3 +105,46 @@ def messages_of(study: Study, *, waiting: bool = False) -> QuerySet[Message]:
     """A study's messages by id, with who and what they are about."""
     found = study.messages.select_related("rater", "item", "author").order_by("id")
     return found.filter(message_waits()) if waiting else found
+
+
+#: Who a message can go to besides people who were selected: name -> words.
+AUDIENCES = {
+    "unanswered": "everyone who has joined and submitted no task",
+    "unfinished": "everyone who has begun and not finished",
+    "everyone": "everyone who has joined",
+}
+#: Texts to begin with; a workspace's own templates come first.
+TEMPLATES = (
+    ("Reminder", "You joined our study but haven't submitted a task yet. There are still tasks for you. If something keeps you from it, write to us."),
+    ("Please finish", "You have begun our study. Tasks are still waiting for you; what you have submitted is saved. If you don't want to continue, you can leave on your page."),
+    ("Question about your answers", "We have read your answers and have a question about them. Could you tell us how you decided?"),
+    ("Thank you", "Thank you for your careful work. We have accepted it."),
+)  # fmt: skip
+
+
+def audience_of(study: Study, name: str) -> list[int]:
+    """The ids of the raters of one of ``AUDIENCES``, in the order in which they joined; people who left or were removed aren't
+    reminded of anything."""
+    # An erased person has no account any more.
+    found = study.participations.filter(rater__rehearsal=False, rater__user__isnull=False).order_by("pk")
+    judged = Judgment.objects.filter(study=study, rater=OuterRef("rater"))
+    active = found.filter(state=Participation.State.ACTIVE, finished_at=None)
+    if name == "unanswered":
+        found = active.filter(~Exists(judged))
+    elif name == "unfinished":
+        found = active.filter(Exists(judged))
+    return list(found.values_list("rater", flat=True))
+
+
+def templates_of(study: Study) -> list[MessageTemplate]:
+    """The templates of the study's workspace, by title."""
+    if study.workspace_id is None:
+        return []
+    return list(MessageTemplate.objects.filter(workspace=study.workspace_id))
+
+
+def participation_remote_study(study: Study, panel: Panel, participation: Participation) -> str:
+    """The panel's study that somebody came from; empty if it isn't known."""
+    kept = str(participation.join_parameters.get(panel.panel_study, ""))
+    ids = panel_studies(study)
+    return kept if kept in ids else next(iter(ids)) if len(ids) == 1 else ""

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotator", "0045_adjudication"),
+        ("annotator", "0049_personal_links"),
         ("evaluation", "0029_analysis_plan"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

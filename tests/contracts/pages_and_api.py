@@ -25,6 +25,11 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "study_personal_links": (
         "POST studies/{slug}/personal-links/", "PATCH studies/{slug}/personal-links/{id}/", "DELETE studies/{slug}/personal-links/{id}/",
     ),
+    "study_message_new": ("POST studies/{slug}/messages/new/",),
+    "study_desk": (
+        "POST studies/{slug}/review/", "POST studies/{slug}/review/undo/", "POST studies/{slug}/review/carry-out/",
+        "POST studies/{slug}/exclusions/", "POST studies/{slug}/messages/new/",
+    ),
     "study_images": ("POST studies/{slug}/images/",),
     "study_image_delete": ("DELETE studies/{slug}/images/{id}/",),
     "study_item_edit": ("PUT items/{id}/", "POST items/{id}/correct/"),

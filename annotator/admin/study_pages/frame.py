@@ -76,6 +76,7 @@ TABS = (
         "review",
         "Review",
         (
+            ("admin:study_desk", "Review desk", VIEWER),
             ("admin:study_contested", "Contested items", VIEWER),
             ("evaluation:disagreement", "Where disagreement comes from", VIEWER),
             ("admin:study_adjudication", "Adjudication", REVIEWER),

@@ -11,6 +11,7 @@ from annotator.admin.study_pages import (
     adjudications,
     audit,
     data_requests,
+    desk,
     exam_questions,
     exams,
     exporting,
@@ -34,6 +35,7 @@ from annotator.admin.study_pages import (
     recruitment,
     rehearsals,
     rows,
+    writing,
 )
 from annotator.core import converters  # noqa: F401 - registers them
 
@@ -60,6 +62,8 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}payments/panel/", view(pay_batches.pay_panel), name="study_pay_panel"),
         path(f"{one}payments/top-up/", view(pay_batches.top_up), name="study_top_up"),
         path(f"{one}payments/bonus/<row:rater_pk>/", view(payments.bonus), name="study_bonus"),
+        path(f"{one}desk/", view(desk.desk), name="study_desk"),
+        path(f"{one}messages/new/", view(writing.message_new), name="study_message_new"),
         path(f"{one}messages/", view(inbox.study_messages), name="study_messages"),
         path(f"{one}requests/", view(data_requests.data_requests), name="study_data_requests"),
         path(f"{one}exam/", view(exams.exam), name="study_exam"),

@@ -186,6 +186,34 @@ class ProlificApi(PanelApi):
         paid = self._get(f"/api/v1/submissions/{_id(submission)}/").get("bonus_payments") or []
         return tuple(map(_money, paid)) if isinstance(paid, list) else _unreadable("a list of bonuses")
 
+    def submission_approve(self, submission: str) -> RemoteSubmission:
+        return self._submission_move(submission, {"action": "APPROVE"})
+
+    def submission_reject(self, submission: str, *, reason: str, text: str) -> RemoteSubmission:
+        content = {"action": "REJECT", "message": text, "rejection_category": reason}
+        return self._submission_move(submission, content)
+
+    def submission_unreject(self, submission: str) -> RemoteSubmission:
+        return self._submission_move(submission, {"action": "UNREJECT"})
+
+    def _submission_move(self, submission: str, content: dict[str, Any]) -> RemoteSubmission:
+        """The description says that a repeated transition is ignored, so it may be sent again."""
+        path = f"/api/v1/submissions/{_id(submission)}/transition/"
+        return _submission(self.requests.send("POST", path, content=content, repeatable=True).content)
+
+    def return_ask(self, submission: str, *, text: str) -> None:
+        path = f"/api/v1/submissions/{_id(submission)}/"
+        try:
+            self.requests.send("POST", f"{path}request-return/", content={"request_return_reasons": [text]})
+        except PanelApiError as error:
+            if not error.uncertain or not self._get(path).get("return_requested"):
+                raise
+
+    def message_send(self, *, study: str, people: Sequence[str], text: str) -> None:
+        for first in range(0, len(people), PEOPLE_AT_ONCE):
+            content = {"ids": list(people[first : first + PEOPLE_AT_ONCE]), "body": text, "study_id": study}
+            self.requests.send("POST", "/api/v1/messages/bulk/", content=content)
+
     def group_fill(self, *, workspace: str, group: str, name: str, people: Sequence[str]) -> str:
         path = "/api/v1/participant-groups/"
         if not group:
@@ -332,7 +360,7 @@ def _submission(found: Mapping[str, Any]) -> RemoteSubmission:
         person=str(person or ""),
         status=status_read(str(found.get("status") or "")),
         started_at=started if started is not None and started.tzinfo else None,
-        code=str(found.get("study_code") or "")[:64],
+        code=str(found.get("study_code") or found.get("entered_code") or "")[:64],
     )
 
 

@@ -24,6 +24,7 @@ import jwt
 from annotator.recruitment.identity import LinkRefused, PanelIdentity
 from annotator.recruitment.panel import CompletionCode, OpenedLink, Panel
 from annotator.recruitment.panels._prolific_api import ProlificApi
+from annotator.recruitment.panels._prolific_review import REVIEW_RULES
 from annotator.recruitment.requests import ApiRequests
 from annotator.recruitment.signing_keys import ALGORITHMS, SigningKeys
 from annotator.recruitment.webhooks import (
@@ -56,6 +57,7 @@ class Prolific(Panel):
     identifiers = {"Prolific id": r"[0-9A-Fa-f]{24}"}
     webhooks = True
     has_api = True
+    review_rules = REVIEW_RULES
     devices = {"desktop": "computers", "tablet": "tablets", "mobile": "phones"}
     payments_label = "Download for Prolific's bulk bonus payment"
     hints = {

@@ -13,8 +13,9 @@ from itertools import count
 from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
+from annotator.recruitment.stand_in.decisions import ProlificDecisions
 from annotator.recruitment.stand_in.links import LinkSigner, webhook
-from annotator.recruitment.stand_in.money import ProlificMoney, Refusal
+from annotator.recruitment.stand_in.money import Refusal
 
 #: What the stand-in accepts. The tests look for it in pages, logs, exports and backups.
 TOKEN = "prolific-token-of-the-tests-9f3a"  # noqa: S105 - of nobody
@@ -45,7 +46,7 @@ class MessageChecks(Protocol):
 
 
 @dataclass
-class ProlificBooks(ProlificMoney):
+class ProlificBooks(ProlificDecisions):
     """Everything that this Prolific knows. ``exchanges`` are the requests with their replies; ``invalid`` those that Prolific's
     description doesn't allow, if there are ``checks``; ``outbox`` the webhooks that weren't delivered yet, as (address, body, headers)."""
 
@@ -241,14 +242,11 @@ class ProlificBooks(ProlificMoney):
 
     def _submissions(self, method: str, rest: list[str], query: Any, body: Any) -> Any:
         if rest == ["bulk-approve"]:
-            for submission in body["submission_ids"]:
-                if self.submissions[submission]["status"] == "AWAITING REVIEW":
-                    self.move(submission, "APPROVED")
-            return "Bulk approve in progress"
+            return self._bulk_approve(body)
         if rest == ["bonus-payments"]:
             return 201, self._bonuses_set_up(body), {}
         if rest:
-            return self._submission_shown(rest[0])
+            return self._submission(method, rest, body)
         mine = [one for one in self.submissions.values() if one["study"] == query["study"]]
         size, page = int(query["page_size"]), int(query["page"])
         shown = [

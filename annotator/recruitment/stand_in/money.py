@@ -31,15 +31,6 @@ class ProlificMoney:
         """A new id."""
         raise NotImplementedError
 
-    def _submission_shown(self, submission: str) -> dict[str, Any]:
-        one = self.submissions.get(submission)
-        if one is None:
-            raise Refusal(404, "Not found", "No such submission.")
-        return {
-            "id": one["id"], "participant": one["participant_id"], "status": one["status"], "started_at": one["started_at"],
-            "study_id": one["study"], "bonus_payments": self.bonuses.get(submission, []),
-        }  # fmt: skip
-
     def _bonuses_set_up(self, body: Any) -> dict[str, Any]:
         mine = {
             one["participant_id"]: one["id"]

@@ -29,6 +29,7 @@ def test_every_kind_of_message_is_as_recorded() -> None:
         "CreateStudy", "BaseStudy", "StudyTransition", "StudyCostRequest", "SubscriptionDetail", "SubscriptionConfirmation",
         "CreateSecret", "ParticipantIDList", "StudyPredictedRecruitmentTimeRequest",
         "Submissions_BulkApproveSubmissions_Request",
+        "SubmissionTransition", "SendBulkMessage",
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Literal, Required, TypedDict, Unpack
 from foretell_client.transport import Transport, part
 
 MessageKind = Literal["flag", "question", "reply", "deletion"]
+To = Literal["unanswered", "unfinished", "everyone"]
 
 
 class Answer(TypedDict, total=False):
@@ -30,12 +31,25 @@ class Message(TypedDict):
     settled_at: str | None
 
 
+class Sent(TypedDict):
+    people: int
+    through_panel: int
+    already: int
+
+
 class SettledCount(TypedDict):
     settled: int
 
 
 class Settled(TypedDict, total=False):
     messages: Required[list[int]]
+
+
+class Write(TypedDict, total=False):
+    raters: list[int]
+    to: To
+    text: Required[str]
+    through_panel: bool
 
 
 class MessagesOperations:
@@ -55,6 +69,11 @@ class MessagesOperations:
     def create(self, slug: str, /, **sent: Unpack[Answer]) -> Answered:
         """Answer messages with one text. Needs the role of a reviewer."""
         reply: Answered = self._http.json("POST", f"studies/{part(slug)}/messages/", body=sent)
+        return reply
+
+    def new(self, slug: str, /, **sent: Unpack[Write]) -> Sent:
+        """Send one text to `raters`, or to all of a group: `to`. Needs the role of a reviewer."""
+        reply: Sent = self._http.json("POST", f"studies/{part(slug)}/messages/new/", body=sent)
         return reply
 
     def settle(self, slug: str, /, **sent: Unpack[Settled]) -> SettledCount:

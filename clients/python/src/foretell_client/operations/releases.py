@@ -6,8 +6,8 @@ from typing import Any, Literal, Required, TypedDict, Unpack
 
 from foretell_client.transport import Download, Transport
 
-Decision = Literal["pending", "approved", "removed"]
 ReleaseState = Literal["queued", "running", "review", "done", "failed"]
+ReleaseTextDecision = Literal["pending", "approved", "removed"]
 SmallGroups = Literal["coarsen", "drop", "keep"]
 Timings = Literal["exact", "1", "10", "none"]
 
@@ -77,7 +77,7 @@ class ReleaseText(TypedDict):
     place: str
     text: str
     uses: int
-    decision: Decision
+    decision: ReleaseTextDecision
     decided_at: str | None
 
 

@@ -1,0 +1,122 @@
+"""Researchers write to participants first: to one, to several, or to all who haven't answered; with templates, and through the panel."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.models import AuditAction, Message, MessageTemplate, Participation, Study, User
+from annotator.recruitment.api import PanelApiError
+from annotator.recruitment.registry import panel_get
+from annotator.selectors.message import participation_remote_study
+from annotator.selectors.panel_connection import connection_of
+from annotator.services.audit import audit_write, audit_write_each
+from annotator.services.panel_connection import connection_api
+
+#: The same text to the same person within this time is the same message, sent twice by mistake.
+SAME = timedelta(minutes=10)
+LONGEST = 5_000
+
+
+@dataclass(frozen=True)
+class Sent:
+    """How many participants a message was sent to, how many of them also through the panel, and how many had it already."""
+
+    people: int
+    through_panel: int
+    already: int
+
+
+def messages_write(*, study: Study, raters: Sequence[int], by: User | None, text: str, through_panel: bool = False) -> Sent:  # fmt: skip
+    """Write one text to participants of a study: all or none. They read it on their own page and beside their next task; with
+    ``through_panel``, those who came from a panel get it there, too. Whoever got the same text a moment ago is passed over.
+
+    Raises ``ValidationError`` without a text or a person, for somebody who doesn't take part, or if the panel doesn't take it.
+    """
+    text = text.strip()
+    if not text:
+        raise ValidationError({"text": "Write a message first."})
+    if len(text) > LONGEST or "\x00" in text:
+        raise ValidationError({"text": f"Use at most {LONGEST:,} characters."})
+    wanted = list(dict.fromkeys(raters))
+    if not wanted:
+        raise ValidationError("Select at least one person.")
+    found = {
+        one.rater_id: one for one in study.participations.filter(rater__in=wanted, rater__rehearsal=False)
+    }
+    if len(found) < len(wanted):
+        raise ValidationError("A selected person doesn't take part in this study.")
+    lately = Message.objects.filter(
+        study=study,
+        rater__in=wanted,
+        kind=Message.Kind.REPLY,
+        text=text,
+        created_at__gt=timezone.now() - SAME,
+    )
+    already = set(lately.values_list("rater", flat=True))
+    people = [one for rater, one in found.items() if rater not in already]
+    there = _through_panel(study, people, text) if through_panel else set()
+    with transaction.atomic():
+        Message.objects.bulk_create(
+            Message(
+                study=study, rater_id=one.rater_id, kind=Message.Kind.REPLY, text=text, author=by, through_panel=one.pk in there
+            )
+            for one in people
+        )  # fmt: skip
+        after = {one.rater_id: {"through the panel": one.pk in there} for one in people}
+        audit_write_each(action=AuditAction.MESSAGE_SENT, study=study, by=by, after=after)
+    return Sent(len(people), len(there), len(already))
+
+
+def _through_panel(study: Study, people: Sequence[Participation], text: str) -> set[int]:
+    """Send the text through the panel to those who came from it; returns whose participations these are."""
+    panel = panel_get(study.panel)
+    connection = connection_of(study)
+    if panel is None or panel.review_rules is None or connection is None:
+        raise ValidationError(
+            {"through_panel": "The workspace isn't connected to a panel that sends messages."}
+        )
+    groups: dict[str, list[Participation]] = defaultdict(list)
+    for one in people:
+        if one.recruiter == study.panel and one.recruiter_id and one.recruiter_verified:
+            groups[participation_remote_study(study, panel, one)].append(one)
+    groups.pop("", None)
+    sent: set[int] = set()
+    for remote, members in groups.items():
+        try:
+            ids = [one.recruiter_id for one in members]
+            connection_api(connection).message_send(study=remote, people=ids, text=text)
+        except PanelApiError as error:
+            before = f" {len(sent)} people of another study there got it before." if sent else ""
+            raise ValidationError(f"{error} Nothing was recorded here.{before}") from None
+        sent |= {one.pk for one in members}
+    return sent
+
+
+@transaction.atomic
+def message_template_save(*, study: Study, title: str, text: str, by: User | None) -> MessageTemplate:
+    """Keep a text as a template of the study's workspace; one with the same title is replaced. Raises ``ValidationError``."""
+    title, text = title.strip(), text.strip()
+    if study.workspace_id is None:
+        raise ValidationError({"title": "Templates belong to a workspace, and this study has none."})
+    if not title or len(title) > 80 or "\x00" in title:
+        raise ValidationError({"title": "Give the template a title of at most 80 characters."})
+    if not text or len(text) > LONGEST or "\x00" in text:
+        raise ValidationError({"text": f"Write a text of at most {LONGEST:,} characters first."})
+    made, _ = MessageTemplate.objects.update_or_create(
+        workspace_id=study.workspace_id, title=title, defaults={"text": text, "created_by": by}
+    )
+    audit_write(action=AuditAction.WORKSPACE_CHANGED, workspace=study.workspace, by=by, after={"message template": title})  # fmt: skip
+    return made
+
+
+def message_template_delete(*, study: Study, pk: int) -> int:
+    """Delete a template of the study's workspace; returns how many there were, so that a second press changes nothing."""
+    found = MessageTemplate.objects.filter(workspace__isnull=False, workspace=study.workspace_id, pk=pk)
+    return found.delete()[0]
