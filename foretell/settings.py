@@ -6,6 +6,7 @@ import environ
 
 from foretell import env
 from foretell.admin_theme import UNFOLD as UNFOLD
+from foretell.databases import databases
 from foretell.logs import log_settings
 
 if env.PRODUCTION and (problems := env.production_problems()):
@@ -93,43 +94,8 @@ TEMPLATES = [
 ]
 
 # --- Storage -------------------------------------------------------------------------------
-# Each web thread keeps its connection and checks it once per request, so that a restart of Postgres doesn't cause
-# error pages afterwards.
-DATABASES = {
-    "default": {
-        **environ.Env.db_url_config(env.DATABASE_URL or "postgres://foretell@127.0.0.1:5432/foretell"),
-        "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
-    }
-}
-DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-# For the statements of annotator/core/prepared.py. A connection pooler must support prepared statements.
-DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 1)
-# Left to choose, Postgres plans the claim of a place anew each time, which takes four times as long as to execute it.
-# Only prepared statements are affected; Django's own aren't prepared.
-DATABASES["default"]["OPTIONS"]["options"] = " ".join(
-    [DATABASES["default"]["OPTIONS"].get("options", ""), "-c plan_cache_mode=force_generic_plan"]
-).strip()
-# Behind a pooler in transaction mode each transaction may have another connection of the server: nothing is prepared, no cursor
-# stays open between statements, and locks that last longer are taken on a connection of their own (annotator/core/jobs.py).
-if env.DATABASE_POOLER_URL:
-    DATABASES["session"] = DATABASES["default"]
-    DATABASES["default"] = {
-        **environ.Env.db_url_config(env.DATABASE_POOLER_URL),
-        "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
-        "DISABLE_SERVER_SIDE_CURSORS": True,
-    }
-    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
-    DATABASES["default"]["OPTIONS"]["prepare_threshold"] = None
-# What reads a lot and writes nothing may read from a replica: annotator/core/replica.py.
-if env.DATABASE_REPLICA_URL:
-    DATABASES["replica"] = {
-        **environ.Env.db_url_config(env.DATABASE_REPLICA_URL),
-        "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
-    }
-    DATABASES["replica"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 2)
+DATABASES = databases()
+if "replica" in DATABASES:
     DATABASE_ROUTERS = ["annotator.core.replica.ReplicaRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -51,8 +51,13 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 class ProblemsSerializer(serializers.Serializer[Any]):
-    detail = serializers.CharField()
-    problems = ProblemSerializer(many=True)
+    """Problems of the file, or ``errors`` in the request."""
+
+    detail = serializers.CharField(required=False)
+    problems = ProblemSerializer(many=True, required=False)
+    errors = serializers.DictField(  # type: ignore[assignment]
+        child=serializers.ListField(child=serializers.CharField()), required=False
+    )
 
 
 class FileCheckedSerializer(serializers.Serializer[Any]):

@@ -59,6 +59,10 @@ class PersonalLinkSerializer(serializers.Serializer[Any]):
     rater = serializers.CharField(help_text="The participant's name once they have joined; else empty.")
 
 
+class PeopleAddedSerializer(serializers.Serializer[Any]):
+    added = PersonalLinkSerializer(many=True)
+
+
 class LinkActionSerializer(KnownKeysSerializer):
     action = serializers.ChoiceField(choices=(("revoke", "revoke"), ("renew", "renew")))
 
@@ -80,7 +84,7 @@ class PersonalLinks(GenericAPIView[PersonalLink]):
         page = self.paginate_queryset(study.personal_links.order_by("pk"))
         return self.get_paginated_response(_shown(request, study, page or []))
 
-    @extend_schema(request=PeopleSerializer, responses={201: PersonalLinkSerializer(many=True), **ERRORS})
+    @extend_schema(request=PeopleSerializer, responses={201: PeopleAddedSerializer, **ERRORS})
     def post(self, request: Request, slug: str) -> Response:
         """Add people; the reply has their links. Needs the role of an editor."""
         study = study_of(request, slug, EDITOR)
@@ -96,7 +100,7 @@ class PersonalLinks(GenericAPIView[PersonalLink]):
         made = personal_links_make(
             study=study, people=people, by=person(request), log=log, expires_at=form.validated_data["expires_at"]
         )  # fmt: skip
-        return Response(_shown(request, study, made), status.HTTP_201_CREATED)
+        return Response({"added": _shown(request, study, made)}, status.HTTP_201_CREATED)
 
 
 class PersonalLinkDetail(APIView):

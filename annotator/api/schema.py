@@ -22,7 +22,7 @@ OF_A_STUDY = {
     "contested": "items", "exclusions": "exclusions", "exports": "exports", "human-scores": "runs", "images": "images",
     "items": "items", "judgments": "judgments", "material": "imports", "members": "people", "messages": "messages",
     "panel": "panel", "participants": "people", "personal-links": "people", "payments": "payments", "plan": "plan", "rehearsal": "rehearsal", "report-columns": "reports",
-    "reports": "reports", "runs": "runs", "uploads": "imports",
+    "reports": "reports", "review": "review", "runs": "runs", "uploads": "imports",
 }  # fmt: skip
 #: The first part of other addresses, where it isn't the group's name.
 OF_ITS_OWN = {

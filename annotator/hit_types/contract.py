@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from annotator.hit_types.arms import ArmTexts, control_payload
 from annotator.hit_types.columns import ROLES
-from annotator.hit_types.declared import DeclaredType
+from annotator.hit_types.declared import DeclaredParts
 from annotator.hit_types.formats import read_formats
 from annotator.hit_types.images import images_as_markers, images_in_words
 from annotator.hit_types.instructions import Example, Text, for_variant, instruction_parts
@@ -36,7 +36,7 @@ from annotator.hit_types.shapes import (
 from annotator.hit_types.wording import Translate
 
 
-class HitType(DeclaredType):
+class HitType(DeclaredParts):
     """Base of all HIT types; the registry finds one subclass in each folder's ``hit_type.py``.
 
     A subclass declares its ``columns`` (what a row contains), ``declared_stages`` (what is shown and asked) and

@@ -75,7 +75,7 @@ class DeclaredStage:
         return Stage(self.name, self.title, blocks, fields, self.lead)
 
 
-class DeclaredType:
+class DeclaredParts:
     """What a type declares, and what is made from it: items, stages, ratings, and replies of models."""
 
     variables: ClassVar[tuple[Variable, ...]]

@@ -20,7 +20,7 @@ class RejectReason:
 
 
 @dataclass(frozen=True)
-class Submitted:
+class SubmissionFacts:
     """What a panel's rules ask about a submission. ``status`` is one of ``webhooks.STATUSES`` or empty; ``tasks`` were done;
     ``failed_exam``: they took the study's exam and never passed; ``quick``: three standard deviations below the mean time of
     those who finished; ``checks_failed`` counts attention checks; ``short``: the median time is under five minutes."""
@@ -47,11 +47,11 @@ class ReviewRules:
     least_text: int
     unreject: bool
 
-    def decide_fault(self, submitted: Submitted, now: datetime) -> str:
+    def decide_fault(self, submitted: SubmissionFacts, now: datetime) -> str:
         """Why the panel takes no decision about a submission now; empty if it does.
 
         >>> rules = ReviewRules("Panel", (), frozenset({"AWAITING REVIEW"}), 21, 100, True)
-        >>> rules.decide_fault(Submitted("RETURNED"), datetime(2026, 1, 1))
+        >>> rules.decide_fault(SubmissionFacts("RETURNED"), datetime(2026, 1, 1))
         'The submission is returned on Panel, so it can no longer be decided there.'
         """
         if submitted.status not in self.open:
@@ -65,11 +65,11 @@ class ReviewRules:
             )
         return ""
 
-    def reject_fault(self, submitted: Submitted, now: datetime) -> str:
+    def reject_fault(self, submitted: SubmissionFacts, now: datetime) -> str:
         """Why a submission can't be rejected; empty if it can be, for one of ``reasons_for``.
 
         >>> rules = ReviewRules("Panel", (), frozenset({"AWAITING REVIEW"}), 21, 100, True)
-        >>> rules.reject_fault(Submitted("AWAITING REVIEW", tasks=2, failed_exam=True), datetime(2026, 1, 1))
+        >>> rules.reject_fault(SubmissionFacts("AWAITING REVIEW", tasks=2, failed_exam=True), datetime(2026, 1, 1))
         'A failed exam is no reason for a rejection.'
         """
         if fault := self.decide_fault(submitted, now):
@@ -80,11 +80,11 @@ class ReviewRules:
             return "They have submitted no task, so there is nothing to reject. Ask them to return the submission."
         return ""
 
-    def reasons_for(self, submitted: Submitted) -> tuple[RejectReason, ...]:
+    def reasons_for(self, submitted: SubmissionFacts) -> tuple[RejectReason, ...]:
         """The reasons that the panel accepts for this submission: checks and speed only where the evidence is there.
 
         >>> rules = ReviewRules("Panel", (RejectReason("C", "checks", CHECKS),), frozenset(), 21, 100, True)
-        >>> [len(rules.reasons_for(Submitted(checks_failed=n, short=short))) for n, short in [(1, False), (2, False), (1, True)]]
+        >>> [len(rules.reasons_for(SubmissionFacts(checks_failed=n, short=short))) for n, short in [(1, False), (2, False), (1, True)]]
         [0, 1, 1]
         """
         met = {

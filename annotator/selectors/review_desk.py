@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotator.core.kept_figures import StudyCount
 from annotator.models import PanelConnection, Participation, ReviewDecision, Study
 from annotator.recruitment.registry import panel_get
-from annotator.recruitment.review_rules import RejectReason, ReviewRules, Submitted
+from annotator.recruitment.review_rules import RejectReason, ReviewRules, SubmissionFacts
 from annotator.recruitment.webhooks import ENDED
 from annotator.selectors.evidence import SIGNS, Evidence, evidence_of
 from annotator.selectors.owed import excluded_raters
@@ -56,7 +56,7 @@ ORDER BY p.id
 )
 
 
-class _Row(NamedTuple):
+class _PersonRow(NamedTuple):
     pk: int
     rater: int
     name: str
@@ -96,7 +96,7 @@ class Submission:
     excluded: bool
     evidence: Evidence
     decision: ReviewDecision | None
-    facts: Submitted
+    facts: SubmissionFacts
 
     @property
     def unreviewed(self) -> int:
@@ -217,7 +217,7 @@ def review_desk(study: Study, *, raters: Sequence[int] | None = None) -> Desk:
 
     Evidence compares people with all others of the study, also if only some are asked for.
     """
-    rows = [_Row(*row) for row in _PEOPLE.rows({"study": study.pk})]
+    rows = [_PersonRow(*row) for row in _PEOPLE.rows({"study": study.pk})]
     wanted = [row for row in rows if raters is None or row.rater in set(raters)]
     evidence = evidence_of(study, [row.rater for row in rows])
     decisions = {
@@ -246,12 +246,12 @@ def review_desk(study: Study, *, raters: Sequence[int] | None = None) -> Desk:
     )
 
 
-def _took(row: _Row) -> float | None:
+def _took(row: _PersonRow) -> float | None:
     """Seconds from joining to finishing, as panels measure them."""
     return (row.finished_at - row.joined_at).total_seconds() if row.finished_at and row.done else None
 
 
-def _times(rows: Sequence[_Row]) -> tuple[float, bool]:
+def _times(rows: Sequence[_PersonRow]) -> tuple[float, bool]:
     """The time under which somebody is exceptionally fast (three standard deviations below the mean; 0 if that can't be said), and
     whether the median is under five minutes."""
     times = [took for row in rows if (took := _took(row)) is not None]
@@ -260,9 +260,9 @@ def _times(rows: Sequence[_Row]) -> tuple[float, bool]:
     return statistics.fmean(times) - 3 * statistics.stdev(times), statistics.median(times) < 300
 
 
-def _facts(row: _Row, evidence: Evidence, quick_under: float, short: bool) -> Submitted:
+def _facts(row: _PersonRow, evidence: Evidence, quick_under: float, short: bool) -> SubmissionFacts:
     took = _took(row)
-    return Submitted(
+    return SubmissionFacts(
         status=row.status,
         tasks=row.done,
         failed_exam=row.passed is False,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from django.db import connection
-
-from annotator.core.jobs import lock_key
+from annotator.core.jobs import lock_wait_briefly
 from annotator.models import Assignment, Study
 from annotator.selectors.budget import budget_of, is_reserved
 from annotator.selectors.snapshot import snapshot_content
@@ -21,8 +19,7 @@ def budget_admits(*, study: Study, pay: Decimal, instead_of: Assignment | None =
     """
     if study.budget_cap is None or pay <= 0:
         return True
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("budget of", study.pk)])
+    lock_wait_briefly("budget of", study.pk)
     held = Decimal(0)
     if instead_of is not None and is_reserved(instead_of):
         held = pay_for_item(study, instead_of.snapshot_id)

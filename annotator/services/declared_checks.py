@@ -26,7 +26,7 @@ _MARK = "planted in "
 
 
 @dataclass(frozen=True)
-class Check:
+class TypeCheck:
     """One check: what was checked, and on how much; or what is wrong."""
 
     name: str
@@ -37,11 +37,11 @@ class Check:
         return vars(self)
 
 
-class _Failed(Exception):
+class _CheckFailed(Exception):
     """What a check found."""
 
 
-def declared_checks(kind: DeclaredHitType) -> list[Check]:
+def declared_checks(kind: DeclaredHitType) -> list[TypeCheck]:
     """Run every check on a type that was read from a file. Nothing is stored, and no query is made."""
     items = list(islice(_items(kind), MOST_ITEMS))
     checks: Sequence[tuple[str, Callable[[], str]]] = (
@@ -54,16 +54,16 @@ def declared_checks(kind: DeclaredHitType) -> list[Check]:
     return [_run(name, check) for name, check in checks]
 
 
-def _run(name: str, check: Callable[[], str]) -> Check:
+def _run(name: str, check: Callable[[], str]) -> TypeCheck:
     try:
-        return Check(name, check())
-    except _Failed as error:
-        return Check(name, str(error), passed=False)
+        return TypeCheck(name, check())
+    except _CheckFailed as error:
+        return TypeCheck(name, str(error), passed=False)
     except FieldErrors as error:
         said = "; ".join(f"{field}: {text}" for field, text in error.errors.items())
-        return Check(name, said[:500], passed=False)
+        return TypeCheck(name, said[:500], passed=False)
     except Exception as error:  # whatever breaks on an item of the file would break on people's items too
-        return Check(name, f"{type(error).__name__}: {error}"[:500], passed=False)
+        return TypeCheck(name, f"{type(error).__name__}: {error}"[:500], passed=False)
 
 
 def _items(kind: DeclaredHitType) -> Iterator[tuple[str, Mapping[str, Any] | None, JSON, JSON]]:
@@ -84,11 +84,11 @@ def _parsed(kind: DeclaredHitType, items: Items) -> str:
     graded = 0
     for where, row, payload, gold in items:
         if row is not None and kind.parse_item(row).payload != payload:
-            raise _Failed(f"{where} is read differently the second time")
+            raise _CheckFailed(f"{where} is read differently the second time")
         if gold:
             graded += 1
             if kind.grade(gold, gold).score != 1.0:
-                raise _Failed(f"{where}: its own correct answers don't get full marks")
+                raise _CheckFailed(f"{where}: its own correct answers don't get full marks")
     return f"{plural(len(items), 'item')}, {graded} with correct answers"
 
 
@@ -119,7 +119,7 @@ def _rendered(kind: DeclaredHitType, items: Items) -> str:
             for stage in kind.stages(payload, drawn):
                 count += 1
                 if 'class="panel"' not in stage_html(kind, stage):
-                    raise _Failed(f"{where}: stage {stage.name} has no questions")
+                    raise _CheckFailed(f"{where}: stage {stage.name} has no questions")
     return f"{plural(count, 'screen')} rendered"
 
 
@@ -147,7 +147,9 @@ def _staged(kind: DeclaredHitType, items: Items) -> str:
         if leaked := next(
             (name for name in planted if name not in shown and f"{_MARK}{name}." in html), None
         ):
-            raise _Failed(f"stage {stage.name} contains the column {leaked}, which is shown later or never")
+            raise _CheckFailed(
+                f"stage {stage.name} contains the column {leaked}, which is shown later or never"
+            )
     return f"{plural(len(stages), 'stage')}, {plural(len(planted), 'column')} of text"
 
 
@@ -175,14 +177,14 @@ def _played(kind: DeclaredHitType, items: Items) -> str:
                 except FieldErrors as error:
                     refused += 1
                     if not expected & set(error.errors):
-                        raise _Failed(
+                        raise _CheckFailed(
                             f"{where}: wrong input in {sorted(expected)} is reported elsewhere"
                         ) from None
                 else:
-                    raise _Failed(f"{where}: wrong input in {sorted(expected)} is accepted")
+                    raise _CheckFailed(f"{where}: wrong input in {sorted(expected)} is accepted")
         ratings = kind.to_ratings(payload, response)
         if kind.variables and not ratings:
-            raise _Failed(f"{where}: a complete answer has no rating")
+            raise _CheckFailed(f"{where}: a complete answer has no rating")
     return f"{plural(answered, 'answer')} accepted, {plural(refused, 'wrong one')} refused"
 
 
@@ -212,7 +214,9 @@ def _replied(kind: DeclaredHitType, items: Items) -> str:
             written = {asked.name for asked in stage.fields if asked.kind == "text" and not asked.bounds}
             exact = {name: value for name, value in response.items() if name not in written}
             if exact != {name: value for name, value in read.items() if name not in written}:
-                raise _Failed(f"{where}: the reply to stage {stage.name} is read as {read}, not {response}")
+                raise _CheckFailed(
+                    f"{where}: the reply to stage {stage.name} is read as {read}, not {response}"
+                )
             before |= response
             count += 1
     return f"{plural(count, 'reply', 'replies')} read"

@@ -18,7 +18,7 @@ from annotator.models import AuditAction, Declaration, DeclaredType, DeclaredVer
 from annotator.selectors.declaration import source_digest
 from annotator.selectors.declared_type import studies_using, version_get
 from annotator.services.audit import audit_write
-from annotator.services.declared_checks import Check, declared_checks
+from annotator.services.declared_checks import TypeCheck, declared_checks
 
 #: Types of a workspace, and versions of a type.
 MOST_TYPES = 200
@@ -68,13 +68,13 @@ def _refused(message: str, line: int = 1, *path: str) -> DeclarationRefused:
     return DeclarationRefused([Problem(path, message, line)])
 
 
-def declared_type_check(source: str | bytes) -> tuple[DeclaredHitType, list[Check]]:
+def declared_type_check(source: str | bytes) -> tuple[DeclaredHitType, list[TypeCheck]]:
     """The type of a file and the results of its checks, of which some may have failed. Raises ``DeclarationRefused``."""
     kind = hit_type_read(source_text(source))
     return kind, declared_checks(kind)
 
 
-def _checked(source: str) -> tuple[DeclaredHitType, list[Check]]:
+def _checked(source: str) -> tuple[DeclaredHitType, list[TypeCheck]]:
     kind, checks = declared_type_check(source)
     failed = [Problem((), f"fails a check. {one.name}: {one.detail}", 1) for one in checks if not one.passed]
     if failed:

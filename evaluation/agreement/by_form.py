@@ -48,7 +48,7 @@ COUNTED: dict[Form, str] = {
 
 
 @dataclass(frozen=True)
-class Figure:
+class FormFigure:
     """One statistic: ``name`` is a key of ``TITLES``, ``about`` the category or system that it is about."""
 
     name: str
@@ -68,7 +68,7 @@ class FormGroup:
     who: str
     raters: int
     ratings: int
-    figures: tuple[Figure, ...]
+    figures: tuple[FormFigure, ...]
     spans: SpanAgreement | None = None
     strengths: PairwiseStrengths | None = None
     #: Comparisons of a system with itself.
@@ -139,14 +139,14 @@ def _with_sets(
 ) -> FormGroup:
     found = set_agreement(part, **resampling)
     values = {"alpha_masi": found.masi, "alpha_jaccard": found.jaccard, "alpha_nominal": found.nominal}
-    return replace(group, figures=tuple(Figure(name, value) for name, value in values.items()))
+    return replace(group, figures=tuple(FormFigure(name, value) for name, value in values.items()))
 
 
 def _with_rankings(
     group: FormGroup, part: Ratings, lengths: Mapping[str, int] | None, resampling: Any
 ) -> FormGroup:
     found = ranking_agreement(part, **resampling)
-    return replace(group, figures=(Figure("kendall_w", found.w), Figure("mean_tau_b", found.tau_b)))
+    return replace(group, figures=(FormFigure("kendall_w", found.w), FormFigure("mean_tau_b", found.tau_b)))
 
 
 def _with_spans(
@@ -163,15 +163,15 @@ _MAKE: dict[str, Callable[[FormGroup, Ratings, Mapping[str, int] | None, Any], F
 }
 
 
-def _of_spans(found: SpanAgreement) -> list[Figure]:
+def _of_spans(found: SpanAgreement) -> list[FormFigure]:
     categories = found.by_category if len(found.categories) > 1 else {}
     return [
-        Figure("alpha_marked", found.marked),
-        *([Figure("alpha_categories", found.categorised)] if categories else []),
-        *(Figure("alpha_category", one, name) for name, one in categories.items()),
-        Figure("f1_exact", found.exact),
-        Figure("f1_overlapping", found.overlapping),
-        Figure("same_severity", found.severities),
+        FormFigure("alpha_marked", found.marked),
+        *([FormFigure("alpha_categories", found.categorised)] if categories else []),
+        *(FormFigure("alpha_category", one, name) for name, one in categories.items()),
+        FormFigure("f1_exact", found.exact),
+        FormFigure("f1_overlapping", found.overlapping),
+        FormFigure("same_severity", found.severities),
     ]
 
 
@@ -208,6 +208,6 @@ def _with_strengths(
     word = "units" if ratings.clusters is None else "instances"
     found = bradley_terry(first, second, choice, systems=names, clusters=cluster, word=word, **resampling)
     figures = [
-        Figure("strength", one, name) for name, one in zip(found.systems, found.strengths, strict=True)
+        FormFigure("strength", one, name) for name, one in zip(found.systems, found.strengths, strict=True)
     ]
-    return replace(group, strengths=found, figures=(*figures, Figure("ties", found.ties)), left_out=same)
+    return replace(group, strengths=found, figures=(*figures, FormFigure("ties", found.ties)), left_out=same)

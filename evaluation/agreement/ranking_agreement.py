@@ -130,8 +130,8 @@ def ranking_agreement(
     left_out = {reason: count for reason, count in left_out.items() if count}
     why = ALL_TIED if kept else NO_PAIR
     return RankingAgreement(
-        _mean(w, ratings, left_out, why, SHARE, rng, replicates),
-        _mean(tau, ratings, left_out, why, SIGNED, rng, replicates),
+        _mean(w, ratings, left_out, why, bounds=SHARE, rng=rng, replicates=replicates),
+        _mean(tau, ratings, left_out, why, bounds=SIGNED, rng=rng, replicates=replicates),
     )
 
 
@@ -152,6 +152,7 @@ def _mean(
     ratings: Ratings,
     left_out: dict[str, int],
     why: str,
+    *,
     bounds: Bounds,
     rng: np.random.Generator | None,
     replicates: int,

@@ -10,7 +10,7 @@ from annotator.hit_types.declaration.asking_more import value_text
 from annotator.hit_types.declaration.passages import (
     MOST,
     NONE,
-    Passage,
+    MarkedPassage,
     PassageFault,
     PassageReader,
     lines_of,
@@ -132,7 +132,7 @@ class SpansQuestion(DeclaredQuestion):
         return found
 
 
-def _shared(one: Passage, other: Passage) -> float:
+def _shared(one: MarkedPassage, other: MarkedPassage) -> float:
     """The share of their union that two passages have in common."""
     common = max(0, min(one.end, other.end) - max(one.start, other.start))
     return common / (one.end - one.start + other.end - other.start - common)

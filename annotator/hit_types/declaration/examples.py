@@ -10,7 +10,7 @@ from typing import Any
 
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.making import CaseError, case_of
-from annotator.hit_types.declaration.passages import NONE, Passage
+from annotator.hit_types.declaration.passages import NONE, MarkedPassage
 from annotator.hit_types.shapes import JSON, FieldErrors
 
 #: Replies without an answer, as models give them, and the reason.
@@ -34,7 +34,7 @@ def examples_made(kind: DeclaredHitType) -> dict[str, Any]:
     other = next((one.value for one in wrong.options if one.value != response[wrong.name]), NONE)
     if (asked := wrong.passages) and response[wrong.name] == NONE:
         severity = asked.severities[0].value if asked.severities else ""
-        other = Passage(0, 1, asked.categories[0].value, severity).line(payload[asked.block])
+        other = MarkedPassage(0, 1, asked.categories[0].value, severity).line(payload[asked.block])
     return {
         "valid": [{"row": one, "responses": [_sent(kind, item, said)]} for one, item, said in whole],
         "invalid": {

@@ -38,7 +38,7 @@ class PassageFault(ValueError):
 
 
 @dataclass(frozen=True, order=True)
-class Passage:
+class MarkedPassage:
     """A passage of a text: code points from ``start`` up to ``end``. ``severity`` is empty if passages have none."""
 
     start: int
@@ -54,7 +54,7 @@ class Passage:
     def line(self, text: str) -> str:
         """As a response has it, with its exact words.
 
-        >>> Passage(4, 7, "tone").line("The cat sat.")
+        >>> MarkedPassage(4, 7, "tone").line("The cat sat.")
         'tone @4-7: "cat"'
         """
         words = json.dumps(text[self.start : self.end], ensure_ascii=False)
@@ -62,21 +62,21 @@ class Passage:
         return f"{self.category}{severity} @{self.start}-{self.end}: {words}"
 
 
-def lines_of(passages: Iterable[Passage], text: str) -> str:
+def lines_of(passages: Iterable[MarkedPassage], text: str) -> str:
     """The lines of passages, in the order of the text; each once."""
     return "\n".join(one.line(text) for one in sorted(set(passages)))
 
 
-def passages_kept(lines: str) -> list[Passage]:
+def passages_kept(lines: str) -> list[MarkedPassage]:
     """The passages of a response that has been checked and stored.
 
     >>> passages_kept('tone/minor @4-7: "cat"')
-    [Passage(start=4, end=7, category='tone', severity='minor')]
+    [MarkedPassage(start=4, end=7, category='tone', severity='minor')]
     """
     found = []
     for line in lines.splitlines():
         if entry := re.match(r"(\w+)(?:/(\w+))? @(\d+)-(\d+): ", line):
-            found.append(Passage(int(entry[3]), int(entry[4]), entry[1], entry[2] or ""))
+            found.append(MarkedPassage(int(entry[3]), int(entry[4]), entry[1], entry[2] or ""))
     return found
 
 
@@ -102,16 +102,16 @@ class PassageReader:
     most: int = MOST
     _searched: dict[str, Any] = field(default_factory=dict, compare=False)
 
-    def read(self, written: str) -> list[Passage]:
+    def read(self, written: str) -> list[MarkedPassage]:
         """The passages of an answer; raises ``PassageFault`` with its line.
 
         >>> asked = Passages("t", (Option("tone", "Tone"),))
         >>> PassageReader("The cat sat.", asked).read('Tone: "cat"')
-        [Passage(start=4, end=7, category='tone', severity='')]
+        [MarkedPassage(start=4, end=7, category='tone', severity='')]
         """
         if written.strip().strip("\"'.").lower() == NONE:
             return []
-        found: list[Passage] = []
+        found: list[MarkedPassage] = []
         at = 0
         written = written.strip().replace("\r\n", "\n")
         while at < len(written):
@@ -134,7 +134,7 @@ class PassageReader:
         severity = "/severity" if self.asked.severities else ""
         return f'category{severity}: "the exact words"'
 
-    def _passage(self, number: int, entry: Mapping[str, Any]) -> Passage:
+    def _passage(self, number: int, entry: Mapping[str, Any]) -> MarkedPassage:
         category = self._named(number, "category", entry["category"], self.asked.categories)
         severity = ""
         if self.asked.severities:
@@ -156,7 +156,7 @@ class PassageReader:
                 )
         else:
             start, end = self._place(number, words, entry.get("nth"))
-        return Passage(start, end, category, severity)
+        return MarkedPassage(start, end, category, severity)
 
     def _named(self, number: int, what: str, given: str, options: Sequence[Option]) -> str:
         plain = given.strip().strip("*_`").lower()

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 
 from annotator.recruitment.stand_in.books import TOKEN, ProlificBooks
 from annotator.recruitment.stand_in.links import ISSUER
-from annotator.recruitment.stand_in.server import Crowd, Faults, StandIn
+from annotator.recruitment.stand_in.server import Crowd, StandIn, Troubles
 
 
 class Command(BaseCommand):
@@ -40,7 +40,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         books, stop = ProlificBooks(), threading.Event()
         server = StandIn(books, host=options["host"], port=options["port"])
-        faults = Faults(options["lost"], options["doubled"], options["limited"], options["failed"])
+        faults = Troubles(options["lost"], options["doubled"], options["limited"], options["failed"])
         crowd = Crowd(books, options["arrivals"], options["leave"], faults, options["seed"])
         threading.Thread(target=crowd.run, args=(stop,), daemon=True).start()
         self.stdout.write(f"PROLIFIC_API_URL={books.url}")

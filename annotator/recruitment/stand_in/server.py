@@ -106,7 +106,7 @@ def _studies(books: ProlificBooks) -> str:
 
 
 @dataclass
-class Faults:
+class Troubles:
     """What goes wrong, as shares of 1: webhooks that are lost or sent twice, and API requests that get a 429 or a 500."""
 
     lost: float = 0
@@ -123,12 +123,12 @@ class Crowd:
     books: ProlificBooks
     arrivals: float = 0
     leave: float = 0.3
-    faults: Faults | None = None
+    faults: Troubles | None = None
     seed: int = 1
 
     def run(self, stop: threading.Event, *, every: float = 1.0) -> None:
         """Until ``stop``: people arrive and leave, webhooks are sent in another order than they happened, requests get troubles."""
-        rng, faults = random.Random(self.seed), self.faults or Faults()
+        rng, faults = random.Random(self.seed), self.faults or Troubles()
         while not stop.wait(every):
             if rng.random() < self.arrivals * every / 60:
                 self._somebody(rng)

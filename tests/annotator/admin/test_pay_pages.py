@@ -16,7 +16,7 @@ from annotator.models import LedgerEntry, PanelStudy, PayBatch, Study, User
 from annotator.services.panel_reconcile import panel_reconcile
 from annotator.services.payment import bonus_give
 from tests.annotator.services.panel_people import arrives, connected_study, published
-from tests.annotator.services.test_top_up import worked
+from tests.annotator.services.worked_study import worked
 from tests.factories import make_user
 from tests.prolific_api import ProlificBooks, prolific_api
 

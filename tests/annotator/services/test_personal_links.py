@@ -138,7 +138,7 @@ def test_the_api_does_the_same(study: Study, researcher: User) -> None:
     assert (
         client.post(url, {"people": [{"name": "Ann"}], "expires_at": late}, format="json").status_code == 400
     )
-    [ann] = client.post(url, {"people": [{"name": "Ann"}]}, format="json").json()
+    [ann] = client.post(url, {"people": [{"name": "Ann"}]}, format="json").json()["added"]
     assert Client().get(ann["link"]).status_code == 200
     one = f"{url}{ann['key']}/"
     assert client.patch(one, {"action": "revoke"}, format="json").json()["state"] == "revoked"

@@ -9,29 +9,14 @@ from django.core.exceptions import ValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.models import AuditEntry, Judgment, LedgerEntry, Study
+from annotator.models import AuditEntry, LedgerEntry
 from annotator.selectors.owed import balances_of
 from annotator.selectors.top_up import Hours, top_up_amounts, top_up_of
 from annotator.services.payment import work_accept
 from annotator.services.top_up import top_up_give
-from tests.factories import make_participation, make_study
+from tests.annotator.services.worked_study import worked
 
 pytestmark = pytest.mark.django_db
-
-
-def worked(seconds: list[float], *, floor: str = "9.00") -> Study:
-    """A study in which each person did one task for 0.10 in this many seconds."""
-    study = make_study(items=1, launched=True, pay_per_item="0.10")
-    Study.objects.filter(pk=study.pk).update(
-        pay_floor_per_hour=floor
-    )  # people turned out slower than planned
-    study.refresh_from_db()
-    for one in seconds:
-        Judgment.objects.create(
-            study=study, item=study.items.get(), rater=make_participation(study).rater, snapshot=study.snapshot, response={},
-            digest="d", source="web", standing="surplus", seconds=one,
-        )  # fmt: skip
-    return study
 
 
 def test_it_is_proposed_with_its_cost_and_given_once() -> None:

@@ -17,7 +17,7 @@ from evaluation.agreement import Ratings
 from evaluation.agreement.by_form import summarize_form
 from evaluation.agreement.value_forms import FORMS, Form, form_of
 from evaluation.reports.form_agreement import form_tables
-from tests.evaluation.agreement.test_form_command import rows_of
+from tests.evaluation.agreement.form_rows import rows_of
 from tests.evaluation.reports.studies import computed, table_of
 from tests.factories import make_rater, record_judgment
 

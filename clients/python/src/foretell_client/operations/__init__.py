@@ -18,6 +18,7 @@ from foretell_client.operations.plan import PlanOperations
 from foretell_client.operations.rehearsal import RehearsalOperations
 from foretell_client.operations.releases import ReleasesOperations
 from foretell_client.operations.reports import ReportsOperations
+from foretell_client.operations.review import ReviewOperations
 from foretell_client.operations.runs import RunsOperations
 from foretell_client.operations.studies import StudiesOperations
 from foretell_client.transport import Transport
@@ -43,5 +44,6 @@ class Operations:
         self.rehearsal = RehearsalOperations(http)
         self.releases = ReleasesOperations(http)
         self.reports = ReportsOperations(http)
+        self.review = ReviewOperations(http)
         self.runs = RunsOperations(http)
         self.studies = StudiesOperations(http)

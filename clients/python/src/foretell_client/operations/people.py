@@ -64,6 +64,10 @@ class MemberPatch(TypedDict, total=False):
     role: MemberRole
 
 
+class PeopleAdded(TypedDict):
+    added: list[PersonalLink]
+
+
 class People(TypedDict, total=False):
     people: Required[list[Person]]
     expires_at: str | None
@@ -139,9 +143,10 @@ class PeopleOperations:
             "GET", f"studies/{part(slug)}/personal-links/", query={"page_size": page_size}
         )
 
-    def personal_links_create(self, slug: str, /, **sent: Unpack[People]) -> Iterator[PersonalLink]:
+    def personal_links_create(self, slug: str, /, **sent: Unpack[People]) -> PeopleAdded:
         """Add people; the reply has their links. Needs the role of an editor."""
-        return self._http.pages("POST", f"studies/{part(slug)}/personal-links/", body=sent)
+        reply: PeopleAdded = self._http.json("POST", f"studies/{part(slug)}/personal-links/", body=sent)
+        return reply
 
     def personal_links_change(self, slug: str, id: int, /, **sent: Unpack[LinkActionPatch]) -> PersonalLink:
         """Revoke the link, or make a new one, after which the earlier one doesn't work. Needs the role of an

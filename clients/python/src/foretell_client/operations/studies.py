@@ -14,7 +14,6 @@ Language = Literal["en", "ar", "de", "es", "fr", "hi", "it", "ja", "ko", "nl", "
 Panel = Literal["personal", "prolific", "shared_secret", "sona"]
 PanelLinks = Literal["signed", "plain"]
 RejectedWork = Literal["keep", "exclude", "again"]
-ReviewDecision = Literal["accept", "return", "reject"]
 RevokedWork = Literal["keep", "refuse"]
 StudyState = Literal["draft", "live", "paused", "closed"]
 WholeExplanations = Literal["no", "spread", "together"]
@@ -24,42 +23,11 @@ class Archive(TypedDict, total=False):
     anyway: bool
 
 
-class Batch(TypedDict, total=False):
-    batch: Required[str]
-
-
 class Column(TypedDict):
     name: str
     help: str
     required: bool
     kind: str
-
-
-class Decide(TypedDict, total=False):
-    raters: Required[list[int]]
-    decision: Required[ReviewDecision]
-    bonus: str
-    text: str
-    category: str
-
-
-class Decided(TypedDict):
-    decisions: int
-    batch: str | None
-
-
-class Decision(TypedDict):
-    kind: ReviewDecision
-    batch: str
-    at_panel: bool
-    bonus: str | None
-    text: str
-    category: str
-    by: str | None
-    created_at: str
-    due_at: str | None
-    done_at: str | None
-    fault: str
 
 
 class Deletion(TypedDict, total=False):
@@ -173,11 +141,6 @@ class Progress(TypedDict):
     places_out_of_reach: int
     people_missing: int
     excluded: int
-
-
-class Sign(TypedDict):
-    kind: str
-    words: str
 
 
 class Study(TypedDict):
@@ -310,21 +273,6 @@ class StudyCreate(TypedDict, total=False):
     revoked_work: RevokedWork
 
 
-class Submission(TypedDict):
-    rater: int
-    name: str
-    state: str
-    panel_status: str
-    done: int
-    accepted: int
-    seconds: float | None
-    failed_exam: bool
-    excluded: bool
-    waits: bool
-    signs: list[Sign]
-    decision: Decision | None
-
-
 class Variable(TypedDict):
     name: str
     title: str
@@ -426,40 +374,6 @@ class StudiesOperations:
     def resume(self, slug: str, /) -> Study:
         """Give out items again. Needs the role of an editor."""
         reply: Study = self._http.json("POST", f"studies/{part(slug)}/resume/")
-        return reply
-
-    def review(
-        self,
-        slug: str,
-        /,
-        *,
-        show: Literal["all", "clean", "decided", "held", "signs", "waiting"] | None = None,
-    ) -> list[Submission]:
-        """The submissions, those with the most signs first. Signs decide nothing."""
-        reply: list[Submission] = self._http.json(
-            "GET", f"studies/{part(slug)}/review/", query={"show": show}
-        )
-        return reply
-
-    def review_create(self, slug: str, /, **sent: Unpack[Decide]) -> Decided:
-        """Decide about submissions, all or none. Held for five minutes before anyone is told. Needs the role
-        of a reviewer, and of an editor of the workspace if the panel is told.
-        """
-        reply: Decided = self._http.json("POST", f"studies/{part(slug)}/review/", body=sent)
-        return reply
-
-    def review_carry_out(self, slug: str, /) -> Decided:
-        """Let every held decision of the study be carried out now, in the background; returns how many there
-        are.
-        """
-        reply: Decided = self._http.json("POST", f"studies/{part(slug)}/review/carry-out/")
-        return reply
-
-    def review_undo(self, slug: str, /, **sent: Unpack[Batch]) -> Decided:
-        """Undo decisions that were made together, if they are held, or a rejection that the panel lets take
-        back.
-        """
-        reply: Decided = self._http.json("POST", f"studies/{part(slug)}/review/undo/", body=sent)
         return reply
 
     def versions_compare(self, slug: str, /, *, after: int, before: int) -> list[VersionChange]:
