@@ -16,6 +16,7 @@ from annotator.core.words import listed, plural
 from annotator.hit_types.base import HitType
 from annotator.hit_types.confidence import answer_of
 from annotator.models import (
+    Adjudication,
     Assignment,
     DataRequest,
     ExamAnswer,
@@ -30,6 +31,7 @@ from annotator.models import (
     Qualification,
     QualificationEvent,
     Rater,
+    ReviewDecision,
     StageCommit,
     Study,
 )
@@ -75,7 +77,9 @@ STORED = (
         "attempt__participation__rater",
         "question__payload",
     ),
+    StoredTexts(Adjudication, ("response",), payload="item__payload"),
     StoredTexts(Exclusion, ("reason",)),
+    StoredTexts(ReviewDecision, ("text", "fault")),
     StoredTexts(Item, ("withdrawn_reason",)),
     StoredTexts(Message, ("text",), rater="rater"),
     StoredTexts(LedgerEntry, ("reason",)),

@@ -143,4 +143,6 @@ def test_the_documentation_page_needs_a_login_and_loads_nothing_external(
     api.force_login(researcher)
     page = api.get("/api/v1/docs/").content.decode()
     assert "/api/v1/studies/{slug}/judgments/import/" in page
-    assert not re.search(r"""(src|href|action|url)\s*[=(]\s*["']?(https?:)?//""", page), "nothing comes from elsewhere"
+    assert not re.search(r"""(src|href|action|url)\s*[=(]\s*["']?(https?:)?//""", page), (
+        "nothing comes from elsewhere"
+    )

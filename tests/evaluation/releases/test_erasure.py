@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.files.storage import default_storage
@@ -13,7 +14,17 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.core.spellings import letters_of
-from annotator.models import DataRequest, Exclusion, Item, Judgment, Participation, Rater, Study
+from annotator.models import (
+    Adjudication,
+    DataRequest,
+    Exclusion,
+    Item,
+    Judgment,
+    Participation,
+    Rater,
+    ReviewDecision,
+    Study,
+)
 from annotator.services.erasure import data_request_open, erase, erase_all
 from annotator.services.exclusion import exclusion_make
 from evaluation.models import Release, Report
@@ -68,6 +79,29 @@ def test_a_release_made_after_a_deletion_has_no_name_either(policy: str) -> None
     assert "owlfan77" not in letters_of(after)
     assert not Judgment.objects.filter(response__comment__contains="owl_fan_77").exists()
     assert Exclusion.objects.get(item__isnull=False).reason == "[name removed] asked for it"
+
+
+def test_notes_about_other_people_lose_the_name_too() -> None:
+    """Decisions about submissions and adjudicators' labels are written by researchers, who may name somebody."""
+    study, participation = judged_by("owl_fan_77")
+    other, item = make_participation(study), study.items.order_by("pk").first()
+    assert item is not None
+    decision = ReviewDecision.objects.create(
+        study=study,
+        participation=other,
+        kind="return",
+        batch=uuid4(),
+        text="You wrote the same as owl_fan_77.",
+    )
+    label = Adjudication.objects.create(
+        study=study, item=item, adjudicator=1, seat=1, digest="d",
+        response={"helpful": "yes", "answer": "no", "comment": "OWL FAN 77 is right"},
+    )  # fmt: skip
+    erase(study=study, rater=participation.rater, policy="anonymise")
+    decision.refresh_from_db()
+    label.refresh_from_db()
+    assert decision.text == "You wrote the same as [name removed]."
+    assert label.response == {"helpful": "yes", "answer": "no", "comment": "[name removed] is right"}
 
 
 def test_no_spelling_of_ten_people_is_left_after_their_deletion() -> None:
