@@ -14,13 +14,13 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from lxml import html
 
-from annotator.models import Assignment, PanelStudy, Participation, Rater, Study, User
-from annotator.recruitment.registry import PANELS
+from annotator.models import Assignment, PanelStudy, Participation, Study, User
 from annotator.recruitment.stand_in.books import ProlificBooks, Refusal
-from annotator.selectors.owed import balances_of
+from annotator.selectors.pay_batch import pay_proposal
 from annotator.selectors.study import study_hit_type
 from annotator.services.panel_reconcile import panel_reconcile, panel_reconcile_sweep
-from annotator.services.payment import bonus_give, panel_payments_export, payments_record, work_accept
+from annotator.services.pay_batch import pay_batch_make, pay_batch_send
+from annotator.services.payment import work_accept
 from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.rehearsal.fill import right_answers
 
@@ -202,42 +202,33 @@ def _form(page: Any, action: str = "") -> Any:
 
 
 def payment_step(crowd: Crowd) -> None:
-    """Accept the work, note what the panel paid by itself, and pay what is owed after that.
+    """Accept the work and pay it through the panel's API, as the payments page does.
 
-    The one place where money is paid: batches of approvals and bonuses through the panel's API replace its middle part. Its API is down
-    in the middle of it, and the step is done again from the start.
+    The API is down in the middle of the payment, and then takes the request that pays but loses its reply: the batch is continued each
+    time, and pays nobody twice.
     """
     study, books, row = crowd.study, crowd.books, crowd.row
     work_accept(study=study, by=crowd.by)
-    there = books.paid_in(row.remote_id)  # nobody has a bonus yet: what the panel pays by itself for a code
-    for one in balances_of(study):
-        # Who found only one task left has done all they could. The panel knows one reward, so the rest of it is a bonus.
-        more = Decimal(there.get(one.recruiter_id, 0)) / 100 - one.payable
-        if one.recruiter_id in there and more > 0:
-            rater = Rater.objects.get(pk=one.rater)
-            bonus_give(
-                study=study, rater=rater, by=crowd.by, amount=more, reason="The whole reward was paid."
-            )
-    rewards = {one.rater: one.payable for one in balances_of(study) if one.recruiter_id in there}
-    for attempt in (1, 2):
+    panel_reconcile(row=PanelStudy.objects.select_related("study").get(pk=row.pk))
+    left_out = {one.name for one in pay_proposal(study).left_out}
+    for one in Participation.objects.filter(study=study, rater__name__in=left_out):
+        # They did part of it. Their submission is returned, so it isn't paid in full, and what they earned is a bonus.
+        books.move(one.recruiter_session, "RETURNED")
+    panel_reconcile(row=PanelStudy.objects.select_related("study").get(pk=row.pk))
+    proposal = pay_proposal(study)
+    assert not proposal.left_out, proposal.left_out
+    for trouble in ([("POST /api/v1/submissions/bonus-payments", "500")] * 3, [("/pay/", "500 after")], []):
+        books.troubles = list(trouble)
+        batch = pay_batch_make(study=study, key="crowd-0001", digest=proposal.digest, by=crowd.by)
         try:
-            payments_record(study=study, by=crowd.by, reference="rewards", amounts=rewards)
+            pay_batch_send(batch=batch)
         except ValidationError:
-            assert attempt == 2, "recorded twice"
-        books.down = attempt == 1
-        try:
-            panel_reconcile(row=PanelStudy.objects.select_related("study").get(pk=row.pk))
-        except ValidationError:
-            assert books.down
-    owed = [one for one in balances_of(study) if one.payable]
-    file = panel_payments_export(
-        study=study, by=crowd.by, panel=PANELS.get("prolific"), balances=balances_of(study)
-    )
-    books.bonuses_pay(file)
-    if owed:
-        payments_record(
-            study=study, by=crowd.by, reference="bonuses", amounts={one.rater: one.payable for one in owed}
-        )
+            assert trouble, "nothing went wrong"
+        else:
+            assert not trouble, "the trouble went unnoticed"
+    batch.refresh_from_db()
+    assert batch.finished_at is not None
+    assert not pay_proposal(study).payments
 
 
 def cents(amount: Decimal) -> int:

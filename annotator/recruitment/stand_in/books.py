@@ -62,8 +62,6 @@ class ProlificBooks(ProlificDecisions):
     secret: str = ""
     exchanges: list[tuple[str, str, Any, int, Any]] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
-    #: Whether the API answers every request with a 500.
-    down: bool = False
     #: (part of "METHOD path", what happens): "429", "500", "500 after", "lost".
     troubles: list[tuple[str, str]] = field(default_factory=list)
     outbox: list[tuple[str, bytes, dict[str, str]]] = field(default_factory=list)
@@ -309,7 +307,7 @@ class ProlificBooks(ProlificDecisions):
                 self._checked(lambda: known.request_check(method, path, body))
             if trouble[1] == "429":
                 return 429, Refusal(429, "Too many requests", "Slow down.").body, {"Retry-After": "1"}
-            if self.down or trouble[1] == "500":
+            if trouble[1] == "500":
                 return 500, Refusal(500, "Server error", "Sorry.").body, {}
             try:
                 status, reply, headers = self.answer(method, path, body, token)
