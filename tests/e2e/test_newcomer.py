@@ -210,7 +210,7 @@ def correct(one: Researcher) -> None:
 def review(one: Researcher) -> None:
     """Contested items, the exclusion of a rater who guessed, and what is owed to all three."""
     page = one.page
-    one.tab("Review")
+    one.tab("Review", "Contested items")
     one.reads("2 answers from 3 raters")
     guesser = page.locator(".fk-item tr", has_text="No").first.locator("a").inner_text()
     with page.expect_navigation():
@@ -221,7 +221,7 @@ def review(one: Researcher) -> None:
     one.press("exclude…", within=row)
     page.fill("[name=reason]", "Always answered no.")
     one.press("Exclude")
-    one.tab("Review")
+    one.tab("Review", "Contested items")
     one.reads("No item has two different answers yet.")
     one.tab("Review", "Exclusions")
     one.reads("Always answered no.")
