@@ -33,6 +33,8 @@ LATE_SECONDS = 120
 CLOCK_SECONDS = 5
 QUEUE_MOST = 1_000
 MEMORY_MOST = 0.8
+#: A database this many times as large as Postgres's own memory for pages reads from the disk more than it must.
+DATABASE_TO_MEMORY = 16
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,35 @@ def check_postgres() -> Iterator[Finding]:
         )
     else:
         yield ok("postgres", f"Postgres {version}, {used} of {most} connections used")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT setting::bigint * 8192, pg_database_size(current_database())"
+            " FROM pg_settings WHERE name = 'shared_buffers'"
+        )
+        kept, size = cursor.fetchone()
+    if words := memory_words(kept=kept, size=size):
+        yield Finding(
+            "postgres", "warning", words,
+            "Set shared_buffers to a quarter of the memory of Postgres's machine (in Compose POSTGRES_SHARED_BUFFERS), and restart it.",
+        )  # fmt: skip
     if used > 0.8 * most:
         yield Finding(
             "postgres", "warning", f"{used} of {most} connections are used.",
             "Raise max_connections, or lower WEB_WORKERS, WEB_THREADS or the number of containers.",
         )  # fmt: skip
+
+
+def memory_words(*, kept: int, size: int) -> str:
+    """What is wrong with the memory that Postgres keeps pages in, if the database is too large for it; both in bytes.
+
+    >>> memory_words(kept=128 * 2**20, size=6 * 2**30)
+    'The database has 6.4 GB, and Postgres keeps 134 MB of it in its own memory.'
+    >>> memory_words(kept=512 * 2**20, size=6 * 2**30), memory_words(kept=128 * 2**20, size=2**29)
+    ('', '')
+    """
+    if size <= DATABASE_TO_MEMORY * kept:
+        return ""
+    return f"The database has {size / 1e9:.1f} GB, and Postgres keeps {kept / 1e6:.0f} MB of it in its own memory."
 
 
 def check_replica() -> Iterator[Finding]:
