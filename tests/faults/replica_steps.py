@@ -69,7 +69,10 @@ def work(study: Study) -> dict[str, Any]:
     export.refresh_from_db()
     assert export.state == Export.State.DONE, export.error
     found["rows"] = export.rows
-    _, found["live"] = live_page(study)
+    for _ in range(50):  # a page waits only 0.2 s for the replica, which isn't enough on a busy machine
+        _, found["live"] = live_page(study)
+        if found["live"]["replica"] or not replica.replica_current(patience=20):
+            break
     return found
 
 

@@ -29,7 +29,10 @@ LONG = {
     "annotator.export_build",
     "annotator.file_import_run",
     "annotator.figures_renew",
-    "annotator.panel_reconcile_sweep",  # it waits for other servers
+    # These wait for other servers.
+    "annotator.panel_reconcile_sweep",
+    "annotator.review_decisions_carry_out",
+    "annotator.review_decisions_sweep",
 }
 
 
