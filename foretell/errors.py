@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 
 from django.core.paginator import InvalidPage
-from django.db import DataError, InterfaceError, OperationalError
+from django.db import DataError, InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
 from django.template.loader import render_to_string
 
@@ -27,6 +27,9 @@ def is_unavailable(error: BaseException | None) -> bool:
     """Whether the cause is that Postgres can't be reached or can't work now, so that a retry makes sense."""
     if isinstance(error, InterfaceError):
         return True
+    if isinstance(error, InternalError):
+        # Not Postgres's, which have a SQLSTATE: the driver can't make sense of what a pooler said when its server went away.
+        return getattr(error.__cause__, "sqlstate", None) is None
     if not isinstance(error, OperationalError):
         return False
     state = getattr(error.__cause__, "sqlstate", None)

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from django.contrib import admin
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError
 from django.test import Client
 from django.urls import reverse
 
@@ -212,8 +212,8 @@ def test_an_impossible_number_of_items_for_a_trial_is_reported_in_the_form(
     assert "<strong>items</strong>: " in response.content.decode()
 
 
-def postgres_error(state: str | None) -> OperationalError:
-    error = OperationalError("it failed")
+def postgres_error(state: str | None, kind: type[DatabaseError] = OperationalError) -> DatabaseError:
+    error = kind("it failed")
     error.__cause__ = type("Cause", (Exception,), {"sqlstate": state})()
     return error
 
@@ -228,6 +228,8 @@ def postgres_error(state: str | None) -> OperationalError:
         (postgres_error("40P01"), True),  # deadlock
         (postgres_error("54001"), False),  # input too complex
         (InterfaceError("connection is closed"), True),
+        (postgres_error(None, InternalError), True),  # two replies to one command, from a pooler
+        (postgres_error("XX000", InternalError), False),  # Postgres is wrong itself
         (ValueError("anything else"), False),
     ],
 )

@@ -33,7 +33,9 @@ def test_each_table_divides_the_disagreement_and_leads_to_its_items() -> None:
     assert "Krippendorff’s α among people is" in words
     assert [head.text_content() for head in page.xpath("//section/h2")] == ["Systems", "Raters", "Items"]
     tables = page.xpath("//section//table")
-    first = [[cell.text_content() for cell in row.xpath("./th | ./td")] for row in tables[0].xpath(".//tbody/tr")]
+    first = [
+        [cell.text_content() for cell in row.xpath("./th | ./td")] for row in tables[0].xpath(".//tbody/tr")
+    ]
     assert first[0][:4] == ["robot-a", "8", "100.0", "66.7"]
     assert first[0][4] == "1.50"
     assert first[1][2] == "0.0"
