@@ -52,8 +52,10 @@ def assignment_lease(participation: Participation) -> Assignment | None:
             raise Refused(
                 "full", gettext("You have done the maximum number of tasks per person in this study.")
             )
-    admitted = participation.rater.rehearsal or budget_admits(
-        study=study, pay=pay_for_item(study, study.snapshot_id)
+    admitted = (
+        study.budget_cap is None
+        or participation.rater.rehearsal
+        or budget_admits(study=study, pay=pay_for_item(study, study.snapshot_id))
     )
     assignment = place_claim(participation, study) if admitted else None
     if assignment is None:

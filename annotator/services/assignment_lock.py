@@ -35,6 +35,7 @@ _OF_STUDY = frozenset(
         "one_condition_per_instance",
         "revoked_work",
         "pay_per_item",
+        "budget_cap",
         "currency",
         "undo_seconds",
         "partly_code",
