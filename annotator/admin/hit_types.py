@@ -26,6 +26,7 @@ from annotator.forms.hit_type import CopyForm, HitTypeForm
 from annotator.hit_types.declaration.document import MOST_BYTES
 from annotator.hit_types.declaration.gallery import GALLERY
 from annotator.hit_types.declaration.problems import DeclarationRefused, Problem
+from annotator.hit_types.registry import hit_type_get
 from annotator.models import DeclaredType, DeclaredVersion
 from annotator.selectors.declared_type import (
     declared_type_get_for,
@@ -184,8 +185,10 @@ def _start(request: HttpRequest, of: DeclaredType | None, latest: DeclaredVersio
     return ""
 
 
-def _gallery() -> list[str]:
-    return sorted(path.stem for path in GALLERY.glob("*.yaml"))
+def _gallery() -> dict[str, str]:
+    """The types of the gallery: name -> title, by title."""
+    names = (path.stem for path in GALLERY.glob("*.yaml"))
+    return dict(sorted(((name, hit_type_get(name).title) for name in names), key=lambda one: one[1]))
 
 
 def _editor_page(
@@ -203,7 +206,7 @@ def _editor_page(
         "problems": problems,
         "meanwhile": meanwhile,
         "parts": PARTS,
-        "gallery": _gallery() if of is None else [],
+        "gallery": _gallery() if of is None else {},
         "others": declared_types_for(user=user).order_by("workspace__name", "name")[:200]
         if of is None
         else [],

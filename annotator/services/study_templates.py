@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 
 from annotator.core.words import plural
 from annotator.hit_types.base import HitType
+from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.registry import hit_types
 from annotator.models import DeclaredVersion, Study, User, Workspace
 from annotator.selectors.declaration import declaration_kinds
@@ -88,6 +89,14 @@ ASKED = (
 )
 
 
+#: Types that come as files answer many questions, one each: they are offered together.
+OF_THE_GALLERY = "Something else: from the gallery"
+
+
+def _asks(kind: HitType) -> str:
+    return kind.asks if kind.asks in ASKED or not isinstance(kind, DeclaredHitType) else OF_THE_GALLERY
+
+
 def _place(asks: str) -> tuple[int, str]:
     return (ASKED.index(asks) if asks in ASKED else len(ASKED), asks)
 
@@ -113,7 +122,7 @@ def _template(kind: HitType, variant: str) -> StudyTemplate:
         f"{kind.title}: {variant.replace('_', ' ')}" if variant else kind.title,
         kind.source,
         ", ".join(parts),
-        kind.asks,
+        _asks(kind),
         kind.people,
         kind.name,
         fields={

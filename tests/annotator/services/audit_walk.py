@@ -351,6 +351,8 @@ EXEMPT = {
     "erase_all": "erase calls it",
     "erasures_replay": "calls erase_all",
     "items_digest": "computes",
+    "qualification_states": "reads",
+    "qualification_toggle": "calls qualification_grant and qualification_revoke",
     "judgments_record": "a rater's own work, which judgments hold",
     "judgments_columns": "reads",
     "judgments_options": "reads",
