@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import IO, Any
@@ -17,10 +18,27 @@ from django.db.models import JSONField, Model
 
 from annotator.core.new_ids import new_ids
 from annotator.core.printable import printable, printable_lines
-from annotator.hit_types.registry import hit_types
-from annotator.models import Explanation, Membership, Rater, Snapshot, Study, StudyImage, User, Workspace
+from annotator.hit_types.declaration.problems import DeclarationRefused
+from annotator.hit_types.registry import HIT_TYPES, hit_types
+from annotator.models import (
+    Declaration,
+    Explanation,
+    LedgerEntry,
+    Membership,
+    PayBatch,
+    Rater,
+    ReviewDecision,
+    Snapshot,
+    Study,
+    StudyImage,
+    User,
+    Workspace,
+)
 from annotator.models.study import new_token
+from annotator.selectors.declaration import source_digest
+from annotator.services.declared_type import declared_type_check, declared_type_save
 from annotator.services.images import CheckedImage, image_check, image_file_store
+from annotator.services.ledger_copy import ledger_copied
 from annotator.services.workspace import workspace_create
 from evaluation.models import Call, Run
 from evaluation.moves.json_rows import default_of, rows_get, rows_put
@@ -118,6 +136,7 @@ class _StudyImport:
         self._ids, self._counts = Ids(), Counter[str]()
         self._later: dict[str, Any] = {}
         self._images: dict[str, CheckedImage] = {}
+        self._declared: set[str] = set()
         #: The kinds of runs that made material, whose calls are about rows of it.
         self._kinds: dict[int, str] = {}
 
@@ -144,12 +163,26 @@ class _StudyImport:
             )
         study.state = state
         study.save(update_fields=["snapshot", "state"])
-        if study.hit_type not in hit_types():
+        if study.declaration is not None:
+            self._declare(study)
+        elif study.hit_type not in hit_types():
             raise MoveError(
                 f"this installation has no HIT type {printable(study.hit_type, most=60)!r}; install it first"
             )
         Membership.objects.get_or_create(study=study, user=self._by, defaults={"role": Membership.Role.OWNER})
         return study
+
+    def _declare(self, study: Study) -> None:
+        """Check the file of the study's own HIT type, and give it to a workspace that is new here."""
+        source = study.declaration.source if study.declaration else ""
+        try:
+            kind, checks = declared_type_check(source)
+            if kind.name != study.hit_type or not all(one.passed for one in checks):
+                raise MoveError("the file of the study's HIT type is of another type, or fails a check")
+            if not self._kept and study.workspace is not None and kind.name not in HIT_TYPES:
+                declared_type_save(workspace=study.workspace, by=self._by, source=source)
+        except DeclarationRefused as error:
+            raise MoveError(f"the file of the study's HIT type is refused: {error}") from None
 
     def _tables(self) -> Iterator[tuple[MovedTable, list[Row]]]:
         """Each table's lines in batches, in the order of ``MOVED``. Raises ``MoveError`` if the file's end is missing or counts other rows."""
@@ -199,7 +232,8 @@ class _StudyImport:
         for pk, found in there.items():
             self._use(model, back[pk], found)
         if model not in (User, Rater):
-            rows_put(model, [row for row in made if row["id"] not in there], columns)
+            with ledger_copied() if model is LedgerEntry else nullcontext():
+                rows_put(model, [row for row in made if row["id"] not in there], columns)
 
     def _filled(self, table: MovedTable, row: Row) -> Row:
         """The row with all columns of its table: withheld ones and those that the file's version didn't have get their default."""
@@ -228,6 +262,13 @@ class _StudyImport:
                 row["archived_at"] = None
             if Study.objects.filter(join_token=row["join_token"]).exists() or self._pk is None:
                 row["join_token"] = new_token()
+        if model is Declaration:
+            if not isinstance(row["source"], str) or source_digest(row["source"]) != row["digest"]:
+                raise MoveError(f"{where}: the text is another than its hash says")
+            self._declared.add(row["digest"])
+        paying = model is PayBatch and row["finished_at"] is None
+        if paying or (model is ReviewDecision and row["in_force"] and row["done_at"] is None):
+            raise MoveError(f"{where} is under way; nothing is paid or decided because a file says so")
         if model is User:
             known = account_here(row)
             if known is not None:
@@ -238,6 +279,10 @@ class _StudyImport:
             if one.remote_field is None or (row[one.attname] is None and one.attname != "workspace_id"):
                 continue
             target: Any = one.remote_field.model
+            if target is Declaration:  # by the hash of its text, which is the same everywhere
+                if row[one.attname] not in self._declared:
+                    raise MoveError(f"{where}: its HIT type's file isn't there")
+                continue
             row[one.attname] = (
                 self._workspace.pk
                 if target is Workspace

@@ -181,6 +181,9 @@ MOVED = (
         key=("exam_id", "key"), same=("number", "pool", "payload", "gold"),
     ),
     MovedTable(
+        a.Declaration, lambda scope: a.Declaration.objects.filter(digest=scope.study.declaration_id), key=("digest",), same=("source",),
+    ),
+    MovedTable(
         Study, lambda scope: Study.objects.filter(pk=scope.study.pk),
         withheld={
             "panel_secret_sealed": "a secret that only this installation can read; paste the panel's secret again",
@@ -231,9 +234,14 @@ MOVED = (
     MovedTable(a.Review, _of_study(a.Review, "judgment__study")),
     MovedTable(a.Adjudication, _of_study(a.Adjudication)),
     MovedTable(a.LedgerEntry, _of_study(a.LedgerEntry)),
+    MovedTable(a.PayBatch, _of_study(a.PayBatch)),
+    MovedTable(a.PayPart, _of_study(a.PayPart, "batch__study")),
+    MovedTable(a.PayLine, _of_study(a.PayLine, "part__batch__study")),
+    MovedTable(a.ReviewDecision, _of_study(a.ReviewDecision)),
     MovedTable(a.Message, _of_study(a.Message)),
     MovedTable(a.DataRequest, _of_study(a.DataRequest)),
     MovedTable(a.Rehearsal, lambda scope: a.Rehearsal.objects.filter(study=scope.study).exclude(state__in=("queued", "running"))),
+    MovedTable(a.PersonalLink, _of_study(a.PersonalLink)),
     MovedTable(a.PanelLink, _of_study(a.PanelLink)),
     MovedTable(a.PanelEvent, _of_study(a.PanelEvent)),
     MovedTable(
@@ -301,6 +309,9 @@ LEFT = {
     "annotator.NoticeChoices": "a researcher's own choice on this installation",
     "annotator.Notice": "an e-mail from this installation",
     "annotator.PanelConnection": "holds the token of the panel; connect the other workspace to it",
+    "annotator.DeclaredType": "the file of the study's own type moves, and its workspace there saves it under its name",
+    "annotator.DeclaredVersion": "part of a type of a workspace",
+    "annotator.MessageTemplate": "belongs to the workspace",
     "annotator.PlaceAlert": "a promise to write when this installation has a place",
     "annotator.Workspace": "the study goes into a workspace of the other installation",
     "annotator.WorkspaceMember": _HERE,

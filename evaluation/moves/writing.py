@@ -57,7 +57,12 @@ def movable_check(study: Study) -> None:
     going = runs.filter(state__in=Run.LIVE).count()
     carried = Pipeline.objects.filter(pk__in=scope.pipelines, state=Pipeline.State.RUNNING).count()
     sent = Batch.objects.filter(run__in=runs, state__in=("sending", "waiting")).count()
-    counted = [(going, "run", "runs"), (carried, "pipeline", "pipelines"), (sent, "batch", "batches")]
+    paying = study.pay_batches.filter(finished_at__isnull=True).count()
+    decided = study.review_decisions.filter(in_force=True, done_at__isnull=True).count()
+    counted = [
+        (going, "run", "runs"), (carried, "pipeline", "pipelines"), (sent, "batch", "batches"),
+        (paying, "batch of payments", "batches of payments"), (decided, "decision about a submission", "decisions about submissions"),
+    ]  # fmt: skip
     said = [plural(count, one, many) for count, one, many in counted if count]
     if said:
         raise MoveError(f"the study {study.slug} has {listed(said)} under way; wait, pause or cancel first")

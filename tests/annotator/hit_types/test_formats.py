@@ -105,8 +105,8 @@ def test_every_type_shows_texts_in_their_declared_format(name: str) -> None:
         for block in stage.blocks
     ]
     found = {wanted[block.text]: block.format for block in blocks if block.text in wanted}
-    assert found
-    assert set(found.values()) == {"code"}, found
+    assert found or not wanted
+    assert set(found.values()) <= {"code"}, found
 
 
 def test_labels_and_options_follow_the_direction_of_right_to_left_material() -> None:

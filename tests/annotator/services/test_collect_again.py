@@ -32,7 +32,7 @@ from annotator.services.items import item_correct, item_withdraw
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from annotator.services.rehearsal.places import rehearsal_clear
 from annotator.services.study import study_close, study_pause, study_resume, study_update
-from annotator.services.study_removal import _remove
+from annotator.services.study_removal import study_rows_remove
 from annotator.services.submit_and_next import turn_take
 from tests.annotator.services.collecting import filled, free_places, judges, work
 from tests.annotator.services.control_studies import control_study
@@ -351,7 +351,7 @@ def test_a_study_with_replacements_can_be_removed() -> None:
     study, people = filled()
     exclude(study, people[0])
     work(make_participation(study))
-    _remove(study)
+    study_rows_remove(study=study)
     assert not Study.objects.filter(pk=study.pk).exists()
     assert not Replacement.objects.exists()
 

@@ -61,7 +61,12 @@ def asked(kind: HitType, payload: JSON, stage: int, presentation: JSON) -> Claim
 @pytest.mark.parametrize("name", [name for name, kind in hit_types().items() if not kind.external])
 def test_every_hit_types_examples_as_objects(name: str) -> None:
     kind, step = hit_types()[name], Simulate()
-    run = cast(Run, SimpleNamespace(study=SimpleNamespace(hit_type=name, language="en", confidence_scale="")))
+    run = cast(
+        Run,
+        SimpleNamespace(
+            study=SimpleNamespace(hit_type=name, declaration_id=None, language="en", confidence_scale="")
+        ),
+    )
     checked = 0
     for case in examples(kind, "valid"):
         payload = kind.parse_item(case["row"]).payload
@@ -84,7 +89,12 @@ def test_every_hit_types_examples_as_objects(name: str) -> None:
 def test_an_object_with_an_unknown_value_is_refused() -> None:
     kind, step = hit_types()["simulation"], Simulate()
     run = cast(
-        Run, SimpleNamespace(study=SimpleNamespace(hit_type="simulation", language="en", confidence_scale=""))
+        Run,
+        SimpleNamespace(
+            study=SimpleNamespace(
+                hit_type="simulation", declaration_id=None, language="en", confidence_scale=""
+            )
+        ),
     )
     row = examples(kind, "valid")[0]["row"]
     call = asked(kind, kind.parse_item(row).payload, 0, {})
@@ -166,7 +176,7 @@ def test_the_demonstrations_of_a_simulator_are_shown_in_the_schemas_form(name: s
     run = cast(
         Run,
         SimpleNamespace(
-            study=SimpleNamespace(hit_type=name, language="en", confidence_scale=""),
+            study=SimpleNamespace(hit_type=name, declaration_id=None, language="en", confidence_scale=""),
             prompt=kind.prompt_text,
             endpoint=SimpleNamespace(images=False),
         ),
@@ -189,7 +199,7 @@ def test_demonstrations_of_another_number_of_things_are_shown_in_the_schemas_for
     run = cast(
         Run,
         SimpleNamespace(
-            study=SimpleNamespace(hit_type=name, language="en", confidence_scale=""),
+            study=SimpleNamespace(hit_type=name, declaration_id=None, language="en", confidence_scale=""),
             prompt=kind.prompt_text,
             endpoint=SimpleNamespace(images=False),
         ),

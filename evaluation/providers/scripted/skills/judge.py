@@ -19,6 +19,9 @@ _WRITTEN = re.compile(
 _POINT = re.compile(r"^(?:Explanation )?(\d+)[.:] (.+)$", re.MULTILINE)
 _OPTION = re.compile(r"^([A-H])[.:] (.+)$", re.MULTILINE)
 _INPUTS_AND_OUTPUTS = ("article", "summary", "question", "advice")
+#: A form with passages, and whose text they are in.
+_PASSAGES = re.compile(r'^([\w/-]+): "the exact words"')
+_OF_WHICH = re.compile(r"Mark each passage of the (.+?) that")
 _POSSIBLE = re.compile(r"^Possible answers: (.+)$", re.MULTILINE)
 
 
@@ -27,7 +30,9 @@ def judge(ask: Ask) -> str | None:
     forms = list(dict.fromkeys(_FORM.findall(ask.system) or _FORM.findall(ask.text)))
     if not forms:
         return None
-    if len(forms) > 1 and all(_NUMBERED.match(form) for form in forms):
+    if passage := _PASSAGES.match(forms[0]):
+        answer = _passages(ask, passage.group(1))
+    elif len(forms) > 1 and all(_NUMBERED.match(form) for form in forms):
         answer = pick(tuple(forms), "form", ask.text, ask.options.seed, ask.sample)
     elif _PAIR.search(forms[0]):
         answer = _several(ask, forms[0])
@@ -41,6 +46,17 @@ def judge(ask: Ask) -> str | None:
         for name, example in _WRITTEN.findall(ask.system)
     )
     return f"I compared the explanation with the question.\n{missing}{written}ANSWER: {answer}"
+
+
+def _passages(ask: Ask, label: str) -> str:
+    """The longest word that is in the text once, or none: the model finds something in half of the texts."""
+    which = _OF_WHICH.search(ask.text)
+    text = named(sections(ask.text), which.group(1).lower()).partition("\n\n")[0] if which else ""
+    words = re.findall(r"\w{4,}", text)
+    once = [word for word in words if text.count(word) == 1]
+    if not once or chance("passages", ask.text, ask.sample) < 0.5:
+        return "NONE"
+    return f'{label}: "{max(once, key=len)}"'
 
 
 def _several(ask: Ask, form: str) -> str:

@@ -13,6 +13,7 @@ from evaluation.providers.scripted.skills.confident import LINE
 from evaluation.providers.scripted.world import pick, sentences
 
 _NUMBER = re.compile(r"^\d+\. ", re.MULTILINE)
+_PAIR = re.compile(r"\d+=(\w+)")
 _LABEL = re.compile(r"^(?:Explanation|Reason|Summary|Suggestion|Answer|ANSWER): *", re.MULTILINE)
 
 
@@ -24,14 +25,22 @@ def structured(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
     said = answer(replace(ask, schema=None))
     sure = LINE.search(said)
     said = LINE.sub("", said)
+    asked = [name for name in schema.get("properties", {}) if not name.startswith("confidence")]
+    pairs = _PAIR.findall(said.strip().splitlines()[-1]) if said.strip() else []
+    places = dict(zip(asked, pairs, strict=True)) if len(pairs) == len(asked) else {}
     return json.dumps(
         {
             name: _sure(held, sure.group(1) if sure else "")
             if name.startswith("confidence")
-            else _value(ask, name, held, said)
+            else _value(ask, name, held, places[name] if _is_number(held) and name in places else said)
             for name, held in schema.get("properties", {}).items()
         }
     )
+
+
+def _is_number(schema: dict[str, Any]) -> bool:
+    """Whether a property is one of some numbers: then its own number in a numbered reply counts."""
+    return all(value is None or str(value).isdigit() for value in schema.get("enum", ["-"]))
 
 
 def _sure(schema: dict[str, Any], said: str) -> str:
