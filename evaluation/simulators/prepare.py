@@ -17,6 +17,7 @@ from annotator.hit_types.confidence import (
     parse_model_response,
     without_confidence,
 )
+from annotator.hit_types.declaration.passages import passage_objects
 from annotator.hit_types.images import images_by_digest
 from annotator.hit_types.languages import ENGLISH
 from annotator.models import Item, Judgment, Rater, StudyImage
@@ -136,7 +137,10 @@ class Simulate(Step):
                 return None
             # The demonstration's question has different options from this one's.
             raw = {stage.fields[0].name: read_line(text, MARKER)}
-        return {"thoughts": thoughts_of(text)} | {asked.name: raw.get(asked.name) for asked in stage.fields}
+        return {"thoughts": thoughts_of(text)} | {
+            asked.name: passage_objects(raw.get(asked.name) or "") if asked.passages else raw.get(asked.name)
+            for asked in stage.fields
+        }
 
     def after(self, run: Run, call: ClaimedCall, parsed: JSON) -> Job | None:
         kind = _kind(run)

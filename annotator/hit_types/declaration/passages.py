@@ -93,6 +93,28 @@ def passage_line(one: Mapping[str, Any]) -> str:
     return f"{one.get('category', '')}{severity}{place}{words}{nth}"
 
 
+def passage_objects(lines: str) -> list[JSON]:
+    """The passages of an answer as a model sends them in an object; none of an answer that can't be read.
+
+    >>> passage_objects('tone/minor @4-7: "cat"')
+    [{'words': 'cat', 'nth': None, 'category': 'tone', 'severity': 'minor'}]
+    >>> passage_objects('tone: "cat" #2; tone: "sat"'), passage_objects("none")
+    ([{'words': 'cat', 'nth': 2, 'category': 'tone'}, {'words': 'sat', 'nth': None, 'category': 'tone'}], [])
+    """
+    found: list[JSON] = []
+    at = 0
+    while (entry := _ENTRY.match(lines, at)) and entry["words"]:
+        severity = {"severity": entry["severity"]} if entry["severity"] else {}
+        nth = int(entry["nth"]) if entry["nth"] else None
+        found.append(
+            {"words": json.loads(entry["words"]), "nth": nth, "category": entry["category"]} | severity
+        )
+        at = entry.end()
+        if at >= len(lines):
+            break
+    return found
+
+
 @dataclass(frozen=True)
 class PassageReader:
     """Reads lines about one text."""

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from annotator.hit_types.base import JSON, FieldErrors, HitType, Unparsable, prompt_part, render_prompt
+from annotator.hit_types.declaration.passages import passage_objects
 from annotator.hit_types.registry import hit_types
 from evaluation.models import Run
 from evaluation.prompts import prompt_file
@@ -78,6 +79,9 @@ def test_every_hit_types_examples_as_objects(name: str) -> None:
                 schema = step.schema(run, call)
                 jsonschema.Draft202012Validator.check_schema(schema)
                 value = whole(response, [field.name for field in stage.fields])
+                for field in stage.fields:
+                    if field.passages:
+                        value[field.name] = passage_objects(value[field.name])
                 jsonschema.validate(value, schema)
                 wanted = kind.parse_response(payload, given["raw"], number, presentation)
                 for text in (json.dumps(value), f"Here you are:\n```json\n{json.dumps(value)}\n```"):

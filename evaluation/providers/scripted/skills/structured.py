@@ -13,6 +13,7 @@ from evaluation.providers.scripted.skills.confident import LINE
 from evaluation.providers.scripted.world import pick, sentences
 
 _NUMBER = re.compile(r"^\d+\. ", re.MULTILINE)
+_PASSAGE = re.compile(r'([\w-]+)(?:/([\w-]+))?: "([^"\n]+)"')
 _PAIR = re.compile(r"\d+=(\w+)")
 _LABEL = re.compile(r"^(?:Explanation|Reason|Summary|Suggestion|Answer|ANSWER): *", re.MULTILINE)
 
@@ -25,7 +26,8 @@ def structured(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
     said = answer(replace(ask, schema=None))
     sure = LINE.search(said)
     said = LINE.sub("", said)
-    asked = [name for name in schema.get("properties", {}) if not name.startswith("confidence")]
+    properties = schema.get("properties", {}).items()
+    asked = [name for name, held in properties if "enum" in held and not name.startswith("confidence")]
     pairs = _PAIR.findall(said.strip().splitlines()[-1]) if said.strip() else []
     places = dict(zip(asked, pairs, strict=True)) if len(pairs) == len(asked) else {}
     return json.dumps(
@@ -33,7 +35,7 @@ def structured(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
             name: _sure(held, sure.group(1) if sure else "")
             if name.startswith("confidence")
             else _value(ask, name, held, places[name] if _is_number(held) and name in places else said)
-            for name, held in schema.get("properties", {}).items()
+            for name, held in properties
         }
     )
 
@@ -99,6 +101,12 @@ def _entries(ask: Ask, name: str, entry: dict[str, Any], said: str) -> list[Any]
         return re.findall(r"^- (.+)$", part, re.MULTILINE)
     texts = [text.strip() for text in _NUMBER.split(said) if text.strip()]
     keys = set(entry.get("properties", {}))
+    if {"words", "category"} <= keys:
+        found = [
+            {"words": words, "nth": None, "category": category, "severity": severity}
+            for category, severity, words in _PASSAGE.findall(said)
+        ]
+        return [{name: held for name, held in one.items() if name in keys} for one in found]
     if keys == {"question", "options"}:
         return [
             {"question": lines[0], "options": [line[2:].strip() for line in lines[1:]]}
