@@ -26,7 +26,7 @@ from annotator.forms.hit_type import CopyForm, HitTypeForm
 from annotator.hit_types.declaration.document import MOST_BYTES
 from annotator.hit_types.declaration.gallery import GALLERY
 from annotator.hit_types.declaration.problems import DeclarationRefused, Problem
-from annotator.hit_types.registry import hit_type_get
+from annotator.hit_types.registry import hit_types
 from annotator.models import DeclaredType, DeclaredVersion
 from annotator.selectors.declared_type import (
     declared_type_get_for,
@@ -188,7 +188,7 @@ def _start(request: HttpRequest, of: DeclaredType | None, latest: DeclaredVersio
 def _gallery() -> dict[str, str]:
     """The types of the gallery: name -> title, by title."""
     names = (path.stem for path in GALLERY.glob("*.yaml"))
-    return dict(sorted(((name, hit_type_get(name).title) for name in names), key=lambda one: one[1]))
+    return dict(sorted(((name, hit_types()[name].title) for name in names), key=lambda one: one[1]))
 
 
 def _editor_page(

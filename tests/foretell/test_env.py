@@ -12,7 +12,9 @@ import pytest
 from foretell import env
 from tests.foretell.env_names import names_explained, names_read
 
-COMPOSE_ONLY = {"SITE", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+COMPOSE_ONLY = {
+    "SITE", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "POSTGRES_MEMORY", "POSTGRES_SHARED_BUFFERS", "POSTGRES_CACHE",
+}  # fmt: skip
 GOOD = {
     "FORETELL_PRODUCTION": "1",
     "SECRET_KEY": "kq3-9vT_wzR4mYp8LxN2sB6hJd0fGc7aUe5iOq1XtVbMnZrW-S",
