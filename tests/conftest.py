@@ -118,9 +118,9 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     _failures.add(report)
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        _failures.keep(session.config)
+        _failures.keep(session.config, exitstatus)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

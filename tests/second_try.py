@@ -52,9 +52,10 @@ class Failures:
         if report.failed:
             self.failed[report.nodeid] = MARK in getattr(report, "keywords", ())
 
-    def keep(self, config: pytest.Config) -> None:
+    def keep(self, config: pytest.Config, exitstatus: int) -> None:
+        """Nothing is tried again of a session that was interrupted, or that failed in another way than by its tests."""
         if config.cache is not None:
-            config.cache.set(_CACHE, self.failed)
+            config.cache.set(_CACHE, self.failed if exitstatus == pytest.ExitCode.TESTS_FAILED else {})
 
 
 def again(failed: dict[str, bool]) -> list[str]:
@@ -79,9 +80,8 @@ def main() -> int:
     code = subprocess.run(
         [sys.executable, "-m", "pytest", "--randomly-seed=1", *failed], check=False
     ).returncode
-    print(
-        "Failed among others, passed alone:" if code == 0 else "Failed twice, or one of:", *failed, sep="\n  "
-    )
+    said = "Failed among others and passed alone:" if code == 0 else "At least one of these failed again:"
+    print(said, *failed, sep="\n  ")
     return code
 
 

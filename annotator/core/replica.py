@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections
+from django.db import DatabaseError, InterfaceError, connection, connections
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -65,7 +65,7 @@ def replica_read(work: Callable[[], T], *, patience: float = PATIENCE_SECONDS) -
     try:
         with _from(REPLICA):
             return work()
-    except (OperationalError, InterfaceError) as error:
+    except (DatabaseError, InterfaceError) as error:
         _avoid(error)
     return work()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -11,21 +12,21 @@ from pathlib import Path
 
 from foretell.embedded.postgres import DATABASE, ROLE, Postgres
 from foretell.embedded.process import free_port, spawn
+from tests.apt import NotInstalled, apt_install
 
 ACCOUNT = "nobody"  # pgbouncer refuses to run as root
 
 
 def pgbouncer() -> str:
     """The path of the program; empty if there is none and it can't be installed."""
-    found = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", "pgbouncer"]):
-            subprocess.run(
-                ["apt-get", *command], env=environment, check=False, capture_output=True, timeout=600
-            )
-        found = shutil.which("pgbouncer", path="/usr/sbin")
-    return found or ""
+    if not _found():
+        with contextlib.suppress(NotInstalled, subprocess.SubprocessError):
+            apt_install("pgbouncer", installed=lambda: bool(_found()))
+    return _found()
+
+
+def _found() -> str:
+    return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or ""
 
 
 class Pooler:

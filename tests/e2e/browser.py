@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Playwright
 from playwright.sync_api import Error as PlaywrightError
+
+from tests.apt import NotInstalled, apt_install, run
 
 FLAGS = [
     "--headless",
@@ -24,11 +25,6 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ]
 
-#: The lock of `foretell/setup.sh`: whatever installs something waits for it.
-LOCK = Path(__file__).parents[2] / ".setup.lock"
-#: Another checkout may be installing at the same time.
-WAIT = ["-o", "DPkg::Lock::Timeout=600"]
-
 
 class NoBrowser(RuntimeError):
     """No browser is available. The tests fail instead of being skipped."""
@@ -40,7 +36,7 @@ def launch(playwright: Playwright) -> Browser:
         try:
             executable = source(playwright)
             return playwright.chromium.launch(executable_path=executable, args=FLAGS)
-        except (PlaywrightError, NoBrowser, OSError, subprocess.SubprocessError) as error:
+        except (PlaywrightError, NoBrowser, NotInstalled, OSError, subprocess.SubprocessError) as error:
             tried.append(
                 f"{source.__name__}: {str(error).strip().splitlines()[0] if str(error) else error!r}"
             )
@@ -63,19 +59,10 @@ def playwright_chromium(playwright: Playwright) -> str:
 
 
 def apt_chromium(playwright: Playwright) -> str:
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise NoBrowser("not root, or no apt-get")
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    with open(LOCK, "w") as lock:  # every process of a test session looks for a browser at the same time
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    def installed() -> bool:
         with contextlib.suppress(NoBrowser):
-            return debian_chromium(playwright)
-        run(["apt-get", "update", "-qq"], environment)
-        run(["apt-get", *WAIT, "install", "-y", "-qq", "--no-install-recommends", "chromium"], environment)
+            return bool(debian_chromium(playwright))
+        return False
+
+    apt_install("chromium", installed=installed)
     return debian_chromium(playwright)
-
-
-def run(command: list[str], environment: dict[str, str] | None = None) -> None:
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
-    if done.returncode:
-        raise NoBrowser(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-300:]}")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from tests import apt
 from tests.e2e import browser
 from tests.e2e.conftest import SharedContext
 from tests.e2e.fake_server import worker_ready
@@ -93,9 +94,9 @@ def test_processes_that_need_a_browser_at_the_same_time_install_one(monkeypatch:
         commands.append(" ".join(command))
 
     monkeypatch.setattr(browser, "debian_chromium", found)
-    monkeypatch.setattr(browser, "run", run)
-    monkeypatch.setattr(browser.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(browser.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(apt, "run", run)
+    monkeypatch.setattr(apt.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(apt.shutil, "which", lambda name: f"/usr/bin/{name}")
     with ThreadPoolExecutor(3) as pool:
         assert set(pool.map(browser.apt_chromium, range(3))) == {"/usr/bin/chromium"}
     assert len(commands) == 2, "one update, one installation"

@@ -19,7 +19,7 @@ def pytest_configure(config): config.addinivalue_line("markers", "browser: x"); 
 def pytest_collection_modifyitems(items): second_try.mark(items)
 def pytest_runtest_logreport(report): failures.add(report)
 def pytest_collectreport(report): failures.add(report)
-def pytest_sessionfinish(session): failures.keep(session.config)
+def pytest_sessionfinish(session, exitstatus): failures.keep(session.config, exitstatus)
 """
 
 
@@ -53,6 +53,10 @@ def test_fails_once():
         (ONCE, (1, 1)),
         ("@pytest.mark.browser\ndef test_always(): assert False\n", (1, 1)),
         ("def (", (2, 1)),
+        (
+            "@pytest.mark.browser" + ONCE + "def test_then_somebody_stops_it(): raise KeyboardInterrupt\n",
+            (2, 1),
+        ),
     ],
 )
 def test_only_chance_is_forgiven(tmp_path: Path, tests: str, codes: tuple[int, int]) -> None:
@@ -66,5 +70,6 @@ def test_many_failures_and_any_other_test_are_final() -> None:
     assert not again({})
 
 
-def test_the_list_is_where_pytest_keeps_it() -> None:
-    assert FAILED.parts[0] == ".pytest_cache"
+def test_a_list_of_an_earlier_run_is_removed_before_the_next() -> None:
+    """A run that ends before it begins, or is killed, writes none."""
+    assert f"rm -f {FAILED}\n" in (ROOT / "Makefile").read_text()

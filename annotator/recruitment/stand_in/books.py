@@ -17,8 +17,8 @@ from annotator.recruitment.stand_in.decisions import ProlificDecisions
 from annotator.recruitment.stand_in.links import LinkSigner, webhook
 from annotator.recruitment.stand_in.money import Refusal
 
-#: What the stand-in accepts. The tests look for it in pages, logs, exports and backups.
-TOKEN = "prolific-token-of-the-tests-9f3a"  # noqa: S105 - of nobody
+#: What the stand-in accepts as the token of its only account.
+TOKEN = "prolific-stand-in-token-9f3a"  # noqa: S105 - of nobody
 WORKSPACE, PROJECT, USER = "60aca280709ee40ec37d4885", "60aca280709ee40ec37d4886", "60aca280709ee40ec37d4880"
 FILTERS: list[dict[str, Any]] = [
     {"filter_id": "fluent-languages", "title": "Fluent languages", "type": "select", "data_type": "ChoiceID",
