@@ -57,4 +57,4 @@ def prolific_api() -> Iterator[ProlificBooks]:
         panel.api_url, panel.issuer, panel.keys = before
         server.shutdown()
         server.server_close()
-    assert books.invalid == []
+    assert books.invalid == [], books.invalid

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from rest_framework import permissions
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
 from annotator.models import ApiToken, Membership, Study, User
@@ -42,6 +43,12 @@ def scope_missing(token: ApiToken, request: Request, view: Any) -> str:
     reads = request.method in permissions.SAFE_METHODS
     name = getattr(view, "read_scope", "") if reads else getattr(view, "write_scope", "may_write")
     return "" if not name or getattr(token, name) else name
+
+
+def people_shown(request: Request) -> None:
+    """Refuse a token without ``may_see_people`` where a change's reply names participants. Raises ``PermissionDenied``."""
+    if isinstance(request.auth, ApiToken) and not request.auth.may_see_people:
+        raise PermissionDenied(f"This token may not {SCOPES['may_see_people']}. Create one with this scope.")
 
 
 def person(request: Request) -> User:

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.access import REVIEWER, person, study_of
+from annotator.api.access import REVIEWER, people_shown, person, study_of
 from annotator.api.payments import amount as money
 from annotator.api.studies import ERRORS
 from annotator.core.known_keys import KnownKeysSerializer
@@ -112,7 +112,7 @@ def _spending(request: Request, study: Study) -> None:
 
 
 def _shown(study: Study, batch: PayBatch) -> Any:
-    return PayBatchSerializer(next(one for one in pay_batches(study, limit=200) if one.pk == batch.pk)).data
+    return PayBatchSerializer(pay_batches(study, pk=batch.pk)[0]).data
 
 
 class PayPanel(APIView):
@@ -178,6 +178,7 @@ class TopUps(APIView):
     @extend_schema(request=TopUpAskedSerializer, responses={201: TopUpSerializer, **ERRORS})
     def post(self, request: Request, slug: str) -> Response:
         """Give the top-up that costs `total`, once. Needs the role of a reviewer."""
+        people_shown(request)
         study = study_of(request, slug, REVIEWER)
         form = TopUpAskedSerializer(data=request.data)
         form.is_valid(raise_exception=True)

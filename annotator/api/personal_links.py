@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.access import EDITOR, person, study_of
+from annotator.api.access import EDITOR, people_shown, person, study_of
 from annotator.api.studies import ERRORS, ById
 from annotator.core.known_keys import KnownKeysSerializer
 from annotator.core.tables.faults import FaultLog
@@ -109,6 +109,7 @@ class PersonalLinkDetail(APIView):
     @extend_schema(request=LinkActionSerializer, responses={200: PersonalLinkSerializer, **ERRORS})
     def patch(self, request: Request, slug: str, pk: int) -> Response:
         """Revoke the link, or make a new one, after which the earlier one doesn't work. Needs the role of an editor."""
+        people_shown(request)
         study = study_of(request, slug, EDITOR)
         row = _row(study, pk)
         form = LinkActionSerializer(data=request.data)

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
-from django.db.models import Count, Prefetch, Sum
+from django.db.models import Count, Prefetch, Q, Sum
 
 from annotator.core.canonical import digest_of
 from annotator.core.words import plural
-from annotator.models import PanelStudy, Participation, PayBatch, PayLine, PayPart, Study
+from annotator.models import PanelStudy, Participation, PayBatch, PayLine, PayPart, ReviewDecision, Study
 from annotator.recruitment.api import SCREEN_OUT
 from annotator.recruitment.plans import plan_read
 from annotator.recruitment.registry import panel_get
+from annotator.recruitment.webhooks import REJECTED
 from annotator.selectors.owed import CENT, Balance, balances_of
 
 APPROVE, SCREENED, BONUS = PayPart.Kind.APPROVE.value, PayPart.Kind.SCREEN_OUT.value, PayPart.Kind.BONUS.value
@@ -84,13 +85,14 @@ class _Rewards:
 
 @dataclass
 class _Earlier:
-    """The fixed rewards that batches have paid, by rater."""
+    """What batches have paid, by rater: which fixed rewards, and how much in all."""
 
     kinds: dict[int, set[str]] = field(default_factory=dict)
+    amounts: dict[int, Decimal] = field(default_factory=dict)
 
 
 def pay_proposal(study: Study) -> PayProposal:
-    """Who of the panel's participants can be paid through its API now, and who can't and why; five queries.
+    """Who of the panel's participants can be paid through its API now, and who can't and why; six queries.
 
     Everybody's work must be accepted first. Submissions that wait for review and have earned the reward of the panel's study are approved,
     which pays it; what is owed beyond it is paid as a bonus. What the panel has paid already (an approved submission, a screen-out) is
@@ -105,6 +107,11 @@ def pay_proposal(study: Study) -> PayProposal:
     earlier = _earlier(study)
     people = study.participations.filter(recruiter=study.panel, rater__rehearsal=False)
     by_rater = {one.rater_id: one for one in people.exclude(recruiter_id="").select_related(None)}
+    held = set(
+        ReviewDecision.objects.filter(study=study, in_force=True, done_at=None)
+        .exclude(kind=ReviewDecision.Kind.ACCEPT)
+        .values_list("participation", flat=True)
+    )
     payments, left_out = list[Payment](), list[LeftOut]()
     for balance in balances_of(study):
         person = by_rater.get(balance.rater)
@@ -114,12 +121,13 @@ def pay_proposal(study: Study) -> PayProposal:
         if len(rewards) > 1 and not person.join_parameters.get(panel.panel_study):
             remote = ""
         done = earlier.kinds.get(balance.rater, set())
-        why = _why_not(balance, person, remote, rewards, done)
+        why = _why_not(balance, person, remote, rewards, done, held=person.pk in held)
         if why:
             if why is not _NOTHING:
                 left_out.append(LeftOut(balance.name, why, balance.payable))
             continue
-        payments += _payments(balance, person, remote, rewards[remote], done)
+        sent = earlier.amounts.get(balance.rater, Decimal(0))
+        payments += _payments(balance, person, remote, rewards[remote], done, sent=sent)
     order = {kind.value: number for number, kind in enumerate(PayPart.Kind)}
     payments.sort(key=lambda one: (order[one.kind], one.remote_study, one.rater))
     return PayProposal(study.currency, tuple(payments), tuple(left_out))
@@ -129,13 +137,23 @@ _NOTHING = "nothing to pay"
 
 
 def _why_not(
-    balance: Balance, person: Participation, remote: str, rewards: Mapping[str, _Rewards], done: set[str]
+    balance: Balance,
+    person: Participation,
+    remote: str,
+    rewards: Mapping[str, _Rewards],
+    done: set[str],
+    *,
+    held: bool,
 ) -> str:
     waits = person.panel_status in ("AWAITING REVIEW", "APPROVED", "SCREENED OUT")
     if not balance.payable and not balance.unreviewed and not waits:
         return _NOTHING
     if person.panel_status in AT_WORK:
         return "still at work, or the panel hasn't told the status of the submission"
+    if person.panel_status == REJECTED:
+        return "rejected on the panel"
+    if held:
+        return "a decision of the review desk is about to be carried out"
     if balance.unreviewed:
         return f"{plural(balance.unreviewed, 'judgment')} to accept first"
     if remote not in rewards:
@@ -147,9 +165,10 @@ def _why_not(
 
 
 def _payments(
-    balance: Balance, person: Participation, remote: str, rewards: _Rewards, done: set[str]
+    balance: Balance, person: Participation, remote: str, rewards: _Rewards, done: set[str], *, sent: Decimal
 ) -> list[Payment]:
-    """What one person gets: the fixed reward for their submission's status, and the rest of what they are owed as a bonus."""
+    """What one person gets: the fixed reward for their submission's status, and the rest of what they are owed as a bonus. ``sent`` is
+    what batches have paid them."""
     owed, found = balance.owed, list[Payment]()
     fixed: tuple[str, Decimal | None] = ("", None)
     if person.panel_status in ("AWAITING REVIEW", "APPROVED"):
@@ -158,7 +177,8 @@ def _payments(
         fixed = (SCREENED, rewards.screened)
     kind, reward = fixed
     # Somebody may have recorded by hand what the panel had paid already.
-    known = reward is not None and person.panel_status != "AWAITING REVIEW" and balance.paid >= reward
+    by_hand = balance.paid - sent
+    known = reward is not None and person.panel_status != "AWAITING REVIEW" and by_hand >= reward
     if kind and kind not in done and reward and not known:
         credit = max(reward - owed, Decimal(0))
         found.append(Payment(balance.rater, balance.name, kind, remote, reward, credit))
@@ -179,19 +199,23 @@ def _rewards(row: PanelStudy) -> _Rewards:
 def _earlier(study: Study) -> _Earlier:
     rows = PayLine.objects.filter(part__batch__study=study, entry__undone_at__isnull=True)
     found = _Earlier()
-    for rater, kind in rows.exclude(part__kind=BONUS).values_list("entry__rater", "part__kind"):
-        found.kinds.setdefault(rater, set()).add(kind)
+    for rater, kind, amount in rows.values_list("entry__rater", "part__kind", "entry__amount"):
+        found.amounts[rater] = found.amounts.get(rater, Decimal(0)) + amount
+        if kind != BONUS:
+            found.kinds.setdefault(rater, set()).add(kind)
     return found
 
 
-def pay_batches(study: Study, *, limit: int = 20) -> list[PayBatch]:
-    """The latest batches with their parts, which have ``people`` and ``amount``; two queries."""
-    parts = PayPart.objects.annotate(people=Count("lines"), amount=Sum("lines__entry__amount"))
-    return list(
-        study.pay_batches.select_related("created_by").prefetch_related(
-            Prefetch("parts", parts.order_by("number"))
-        )[:limit]
+def pay_batches(study: Study, *, pk: int | None = None, limit: int = 20) -> list[PayBatch]:
+    """The latest batches, or the one that is named, with their parts, which have ``people`` and ``amount``; two queries. Of a part that
+    was sent, payments that were undone aren't counted: they weren't sent."""
+    counted = Q(lines__entry__undone_at=None) | Q(state=PayPart.State.CANCELLED)
+    parts = PayPart.objects.annotate(
+        people=Count("lines", filter=counted), amount=Sum("lines__entry__amount", filter=counted)
     )
+    made = study.pay_batches.select_related("created_by")
+    made = made if pk is None else made.filter(pk=pk)
+    return list(made.prefetch_related(Prefetch("parts", parts.order_by("number")))[:limit])
 
 
 def pay_batch_open(study: Study) -> PayBatch | None:

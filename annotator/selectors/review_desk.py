@@ -14,7 +14,7 @@ from annotator.core.kept_figures import StudyCount
 from annotator.models import PanelConnection, Participation, ReviewDecision, Study
 from annotator.recruitment.registry import panel_get
 from annotator.recruitment.review_rules import RejectReason, ReviewRules, SubmissionFacts
-from annotator.recruitment.webhooks import ENDED
+from annotator.recruitment.webhooks import ENDED, REJECTED
 from annotator.selectors.evidence import SIGNS, Evidence, evidence_of
 from annotator.selectors.owed import excluded_raters
 from annotator.selectors.panel_connection import connection_of, may_spend
@@ -114,11 +114,14 @@ class Submission:
 
     @property
     def decided(self) -> bool:
-        """Whether a decision is in force that covers all work: an acceptance doesn't cover what came after it."""
+        """Whether a decision is in force that covers all work: an acceptance doesn't cover what came after it, and a rejection that the
+        panel has taken back covers nothing."""
         one = self.decision
-        return one is not None and not (
-            one.kind == Kind.ACCEPT and one.done_at is not None and self.unreviewed > 0
-        )
+        if one is None or one.done_at is None:
+            return one is not None
+        if one.kind == Kind.REJECT:
+            return self.status in ("", REJECTED)
+        return not (one.kind == Kind.ACCEPT and self.unreviewed > 0)
 
     @property
     def waits(self) -> bool:

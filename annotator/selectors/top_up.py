@@ -22,7 +22,7 @@ WITH work AS (
     WHERE j.study_id = %(study)s AND j.source = 'web' AND j.seconds IS NOT NULL GROUP BY j.rater_id, j.snapshot_id
 ), items AS (
     SELECT w.rater_id, sum(w.n * (s.content->>'pay_per_item')::numeric) AS earned, sum(w.seconds) AS seconds,
-        sum(w.accepted) AS accepted
+        sum(w.accepted) AS accepted, sum(w.n) AS n
     FROM work w JOIN annotator_snapshot s ON s.id = w.snapshot_id GROUP BY w.rater_id
 ), exams AS (
     SELECT p.rater_id, sum(e.pay) AS pay, sum(extract(epoch FROM e.submitted_at - e.started_at)) AS seconds
@@ -33,7 +33,8 @@ WITH work AS (
     WHERE l.study_id = %(study)s AND l.kind = 'top_up' AND l.undone_at IS NULL GROUP BY l.rater_id
 )
 SELECT r.id, r.name, i.earned + coalesce(e.pay, 0), coalesce(t.amount, 0),
-    (i.seconds + CASE WHEN e.pay > 0 THEN e.seconds ELSE 0 END)::float, i.accepted::int
+    (i.seconds + CASE WHEN e.pay > 0 THEN e.seconds ELSE 0 END)::float, i.accepted::int,
+    (i.n - i.accepted)::int
 FROM items i JOIN annotator_rater r ON r.id = i.rater_id
 JOIN annotator_participation p ON p.rater_id = r.id AND p.study_id = %(study)s
 LEFT JOIN exams e ON e.rater_id = r.id LEFT JOIN entries t ON t.rater_id = r.id
@@ -45,7 +46,7 @@ WHERE NOT r.rehearsal AND i.seconds > 0 ORDER BY r.name, r.id
 @dataclass(frozen=True)
 class Hours:
     """One participant's pay for their time, in the study's currency: ``earned`` by tasks and the exam, ``topped_up`` so far, ``seconds``
-    of work, and how many of their judgments are accepted."""
+    of work, and how many of their judgments are accepted, and how many wait for that."""
 
     rater: int
     name: str
@@ -53,6 +54,7 @@ class Hours:
     topped_up: Decimal
     seconds: float
     accepted: int
+    waiting: int = 0
 
     @property
     def per_hour(self) -> Decimal:
@@ -96,7 +98,7 @@ def top_up_amounts(hours: Sequence[Hours], floor: Decimal) -> tuple[tuple[int, s
     With the median m of pay per hour without top-ups, everybody's pay is raised in the same proportion, floor / m: each is due
     earned * (floor / m - 1), less the top-ups that they got, rounded up to cents. So somebody who left the page open for an hour doesn't
     get an hour's pay, and quick people, who did the same work, get the same. Where the median is 0 (unpaid work), everybody is due the
-    floor for the median time. Only people with accepted work are due anything.
+    floor for the median time. People are due the share of it that is the share of their judgments that are accepted.
 
     >>> hours = [Hours(n, "", Decimal("1.00"), Decimal(0), seconds, 4) for n, seconds in enumerate((300.0, 600.0, 1200.0))]
     >>> [str(amount) for _, _, amount in top_up_amounts(hours, Decimal("9"))]
@@ -110,9 +112,10 @@ def top_up_amounts(hours: Sequence[Hours], floor: Decimal) -> tuple[tuple[int, s
     typical = Decimal(str(median(one.seconds for one in hours)))
     found = []
     for one in hours:
-        wanted = one.earned * (floor / bare - 1) if bare else floor * typical / 3600
+        whole = one.earned * (floor / bare - 1) if bare else floor * typical / 3600
+        wanted = whole * one.accepted / (one.accepted + one.waiting) if one.accepted else Decimal(0)
         exact = (wanted - one.topped_up).quantize(Decimal("0.00000001"))  # without the noise of the division
         missing = exact.quantize(CENT, ROUND_UP)
-        if one.accepted and missing > 0:
+        if missing > 0:
             found.append((one.rater, one.name, missing))
     return tuple(found)

@@ -40,6 +40,7 @@ from annotator.models import (
     PlaceAlert,
     Qualification,
     Rater,
+    ReviewDecision,
     Study,
     Tombstone,
     User,
@@ -183,6 +184,9 @@ def _rows_remove(study: Study, rater: Rater, policy: str, why: str, by: User | N
     mine = {"study": study, "rater": rater}
     Message.objects.filter(**mine).delete()
     PlaceAlert.objects.filter(**mine).delete()
+    ReviewDecision.objects.filter(
+        participation__in=_participations(mine), in_force=True, done_at=None
+    ).update(in_force=False, undone_at=timezone.now())
     held = Assignment.objects.filter(participation__study=study, rater=rater)
     Qualification.objects.filter(attempt__participation__in=_participations(mine)).update(attempt=None)
     if nobody is None:

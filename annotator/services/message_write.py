@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -11,8 +11,10 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from annotator.core.jobs import lock_held
+from annotator.core.words import plural
 from annotator.models import AuditAction, Message, MessageTemplate, Participation, Study, User
-from annotator.recruitment.api import PanelApiError
+from annotator.recruitment.api import PanelApi, PanelApiError
 from annotator.recruitment.registry import panel_get
 from annotator.selectors.message import participation_remote_study
 from annotator.selectors.panel_connection import connection_of
@@ -22,6 +24,8 @@ from annotator.services.panel_connection import connection_api
 #: The same text to the same person within this time is the same message, sent twice by mistake.
 SAME = timedelta(minutes=10)
 LONGEST = 5_000
+#: So many people are named in one request to a panel.
+AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,22 @@ class Sent:
     through_panel: int
     already: int
 
+    @property
+    def already_words(self) -> str:
+        """What is said about those who had got it, after another sentence; empty if there are none."""
+        return (
+            f" {self.already:,} had got the same text a moment ago, and don't get it twice."
+            if self.already
+            else ""
+        )
+
 
 def messages_write(*, study: Study, raters: Sequence[int], by: User | None, text: str, through_panel: bool = False) -> Sent:  # fmt: skip
-    """Write one text to participants of a study: all or none. They read it on their own page and beside their next task; with
-    ``through_panel``, those who came from a panel get it there, too. Whoever got the same text a moment ago is passed over.
+    """Write one text to participants of a study. They read it on their own page and beside their next task; with ``through_panel``,
+    those who came from a panel get it there, too. Whoever got the same text a moment ago is passed over.
 
-    Raises ``ValidationError`` without a text or a person, for somebody who doesn't take part, or if the panel doesn't take it.
+    Raises ``ValidationError`` without a text or a person, for somebody who doesn't take part, or if the panel doesn't take it. What it
+    took before is recorded, so sending again reaches the others.
     """
     text = text.strip()
     if not text:
@@ -52,51 +66,82 @@ def messages_write(*, study: Study, raters: Sequence[int], by: User | None, text
     }
     if len(found) < len(wanted):
         raise ValidationError("A selected person doesn't take part in this study.")
+    with lock_held("messages of", study.pk) as mine:
+        if not mine:
+            raise ValidationError(
+                "A message to participants of this study is being sent. Try again in a moment."
+            )
+        return _send(study, found, text, by, through_panel)
+
+
+def _send(
+    study: Study, found: Mapping[int, Participation], text: str, by: User | None, through_panel: bool
+) -> Sent:
     lately = Message.objects.filter(
         study=study,
-        rater__in=wanted,
+        rater__in=found,
         kind=Message.Kind.REPLY,
         text=text,
         created_at__gt=timezone.now() - SAME,
     )
     already = set(lately.values_list("rater", flat=True))
     people = [one for rater, one in found.items() if rater not in already]
-    there = _through_panel(study, people, text) if through_panel else set()
-    with transaction.atomic():
-        Message.objects.bulk_create(
-            Message(
-                study=study, rater_id=one.rater_id, kind=Message.Kind.REPLY, text=text, author=by, through_panel=one.pk in there
+    there = 0
+    for remote, some in _of_the_panel(study, people) if through_panel else ():
+        try:
+            _api(study).message_send(study=remote, people=[one.recruiter_id for one in some], text=text)
+        except PanelApiError as error:
+            had = (
+                f"{plural(there, 'person', 'people')} got it before, and won't get it twice."
+                if there
+                else "Nothing was recorded here."
             )
-            for one in people
-        )  # fmt: skip
-        after = {one.rater_id: {"through the panel": one.pk in there} for one in people}
-        audit_write_each(action=AuditAction.MESSAGE_SENT, study=study, by=by, after=after)
-    return Sent(len(people), len(there), len(already))
+            raise ValidationError(f"{error} {had}") from None
+        _record(study, some, text, by, through_panel=True)
+        there += len(some)
+        people = [one for one in people if one not in some]
+    _record(study, people, text, by, through_panel=False)
+    return Sent(there + len(people), there, len(already))
 
 
-def _through_panel(study: Study, people: Sequence[Participation], text: str) -> set[int]:
-    """Send the text through the panel to those who came from it; returns whose participations these are."""
-    panel = panel_get(study.panel)
-    connection = connection_of(study)
+@transaction.atomic
+def _record(
+    study: Study, people: Sequence[Participation], text: str, by: User | None, *, through_panel: bool
+) -> None:
+    Message.objects.bulk_create(
+        Message(
+            study=study, rater_id=one.rater_id, kind=Message.Kind.REPLY, text=text, author=by, through_panel=through_panel
+        )
+        for one in people
+    )  # fmt: skip
+    after = {one.rater_id: {"through the panel": through_panel} for one in people}
+    audit_write_each(action=AuditAction.MESSAGE_SENT, study=study, by=by, after=after)
+
+
+def _api(study: Study) -> PanelApi:
+    """The API of the study's panel. Raises ``ValidationError`` if it sends no messages, or isn't connected."""
+    panel, connection = panel_get(study.panel), connection_of(study)
     if panel is None or panel.review_rules is None or connection is None:
         raise ValidationError(
             {"through_panel": "The workspace isn't connected to a panel that sends messages."}
         )
+    return connection_api(connection)
+
+
+def _of_the_panel(
+    study: Study, people: Sequence[Participation]
+) -> Iterator[tuple[str, Sequence[Participation]]]:
+    """Those who came from the panel, as one request can name them: the panel's study and some people of it."""
+    _api(study)
+    panel = panel_get(study.panel)
     groups: dict[str, list[Participation]] = defaultdict(list)
     for one in people:
-        if one.recruiter == study.panel and one.recruiter_id and one.recruiter_verified:
+        if panel and one.recruiter == study.panel and one.recruiter_id and one.recruiter_verified:
             groups[participation_remote_study(study, panel, one)].append(one)
     groups.pop("", None)
-    sent: set[int] = set()
     for remote, members in groups.items():
-        try:
-            ids = [one.recruiter_id for one in members]
-            connection_api(connection).message_send(study=remote, people=ids, text=text)
-        except PanelApiError as error:
-            before = f" {len(sent)} people of another study there got it before." if sent else ""
-            raise ValidationError(f"{error} Nothing was recorded here.{before}") from None
-        sent |= {one.pk for one in members}
-    return sent
+        for first in range(0, len(members), AT_ONCE):
+            yield remote, members[first : first + AT_ONCE]
 
 
 @transaction.atomic

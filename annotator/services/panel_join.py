@@ -110,7 +110,7 @@ def panel_join(*, study: Study, user: User, visitor: User | None, identity: Pane
     except IntegrityError:  # the same person or submission, at the same moment or under another id
         panel = PANELS.get(identity.panel)
         message = gettext("This submission on {panel} has already been used in another browser.")
-        raise panel.refused("panel_known", message.format(panel=panel.title)) from None
+        raise panel.refused("panel_known", message.format(panel=panel.title) if panel.named else "") from None
 
 
 def _link_use(participation: Participation, *, same_browser: bool, identity: PanelIdentity) -> None:

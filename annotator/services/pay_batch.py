@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotator.core.jobs import lock_held
@@ -112,7 +113,7 @@ def pay_batch_settle(*, batch: PayBatch, paid: bool, by: User | None) -> PayBatc
             raise ValidationError("No part of this batch is in doubt.")
         if not paid:
             with panel_errors(_connection(batch.study)) as api:
-                paid = _shown_as_paid(part, api)
+                paid = bool(_shown_as_paid(part, api))
         part.state = State.SENT if paid else State.WAITING
         part.remote_id = part.remote_id if paid else ""
         part.save(update_fields=["state", "remote_id"])
@@ -127,7 +128,6 @@ def pay_batch_settle(*, batch: PayBatch, paid: bool, by: User | None) -> PayBatc
         return batch if open_still else _finish(batch)
 
 
-@transaction.atomic
 def pay_batch_cancel(*, batch: PayBatch, by: User | None) -> int:
     """Cancel what the batch hasn't sent: the people are owed it again. Returns how many payments. What was sent stays.
 
@@ -136,31 +136,37 @@ def pay_batch_cancel(*, batch: PayBatch, by: User | None) -> int:
     with lock_held("pay batch", batch.pk) as mine:
         if not mine:
             raise ValidationError(_BUSY)
-        Study.objects.select_for_update().get(pk=batch.study_id)
-        if batch.parts.filter(state=State.SENDING).exists():
-            raise ValidationError("A part may have been paid. Say first whether it was.")
-        left = batch.parts.filter(state__in=[State.WAITING, State.SET_UP])
-        entries = list(LedgerEntry.objects.filter(pay_line__part__in=left, undone_at__isnull=True))
-        entries_undo(entries, by=by)
-        for reference in sorted({one.reference for one in entries}):
-            about = {"currency": batch.currency, "reference": reference}
-            undone = {
-                one.rater_id: about | {"amount": one.amount} for one in entries if one.reference == reference
-            }
-            audit_write_each(action=AuditAction.PAYMENT_UNDONE, study=batch.study, by=by, after=undone)
-        batch.parts.filter(state__in=[State.WAITING, State.SET_UP]).update(state=State.CANCELLED)
-        PayBatch.objects.filter(pk=batch.pk).update(finished_at=timezone.now(), fault="")
+        with transaction.atomic():  # within the lock: who takes it next must see what was cancelled
+            return _cancel(batch, by)
+
+
+def _cancel(batch: PayBatch, by: User | None) -> int:
+    Study.objects.select_for_update().get(pk=batch.study_id)
+    if batch.parts.filter(state=State.SENDING).exists():
+        raise ValidationError("A part may have been paid. Say first whether it was.")
+    left = batch.parts.filter(state__in=[State.WAITING, State.SET_UP])
+    entries = list(LedgerEntry.objects.filter(pay_line__part__in=left, undone_at__isnull=True))
+    entries_undo(batch, entries, by=by)
+    left.update(state=State.CANCELLED)
+    PayBatch.objects.filter(pk=batch.pk).update(finished_at=timezone.now(), fault="")
     return len(entries)
 
 
-def entries_undo(payments: Sequence[LedgerEntry], *, by: User | None) -> None:
-    """Undo payments of a batch, and the credits that were given for them."""
-    now, pks = timezone.now(), [one.pk for one in payments]
-    LedgerEntry.objects.filter(pk__in=pks).update(undone_at=now, undone_by=by)
-    for one in payments:
-        LedgerEntry.objects.filter(
-            study_id=one.study_id, rater_id=one.rater_id, reference=one.reference, undone_at__isnull=True
-        ).exclude(kind=LedgerEntry.Kind.PAYMENT).update(undone_at=now, undone_by=by)
+@transaction.atomic
+def entries_undo(batch: PayBatch, payments: Sequence[LedgerEntry], *, by: User | None) -> None:
+    """Undo payments of a batch, and the credits that were given for them: all or none. The audit trail says so."""
+    now = timezone.now()
+    for reference in sorted({one.reference for one in payments}):
+        undone = {one.rater_id: one.amount for one in payments if one.reference == reference}
+        entries = LedgerEntry.objects.filter(
+            study=batch.study_id, rater__in=undone, reference=reference, undone_at__isnull=True
+        )
+        # The payments first: without them, the credits aren't needed any more.
+        entries.filter(kind=LedgerEntry.Kind.PAYMENT).update(undone_at=now, undone_by=by)
+        entries.exclude(kind=LedgerEntry.Kind.PAYMENT).update(undone_at=now, undone_by=by)
+        about = {"currency": batch.currency, "reference": reference}
+        after = {rater: about | {"amount": amount} for rater, amount in undone.items()}
+        audit_write_each(action=AuditAction.PAYMENT_UNDONE, study=batch.study, by=by, after=after)
 
 
 # -- parts -------------------------------------------------------------------------------------------------
@@ -220,7 +226,7 @@ def _people(part: PayPart) -> list[tuple[LedgerEntry, Participation]]:
         study=part.batch.study_id, recruiter=part.batch.panel, rater__in=[one.rater_id for one in entries]
     ).exclude(recruiter_id="")
     known = {one.rater_id: one for one in joined}
-    entries_undo([one for one in entries if one.rater_id not in known], by=None)
+    entries_undo(part.batch, [one for one in entries if one.rater_id not in known], by=None)
     return [(one, known[one.rater_id]) for one in entries if one.rater_id in known]
 
 
@@ -248,9 +254,8 @@ def _approve(part: PayPart, api: PanelApi) -> None:
         who.recruiter_session for _, who in people if statuses.get(who.recruiter_session) == "AWAITING REVIEW"
     ]
     payable = ("AWAITING REVIEW", "APPROVED")
-    entries_undo(
-        [entry for entry, who in people if statuses.get(who.recruiter_session) not in payable], by=None
-    )
+    unpaid = [entry for entry, who in people if statuses.get(who.recruiter_session) not in payable]
+    entries_undo(part.batch, unpaid, by=None)
     if waiting:
         api.submissions_approve(waiting)
     _part_move(part, State.SENT, sent_at=timezone.now())
@@ -258,7 +263,13 @@ def _approve(part: PayPart, api: PanelApi) -> None:
 
 def _bonuses(part: PayPart, api: PanelApi) -> None:
     if part.state == State.SENDING:
-        if not _shown_as_paid(part, api):
+        shown = _shown_as_paid(part, api)
+        if shown is None:
+            raise ValidationError(
+                f"The reply to the request that pays part {part.number} was lost, and the person by whom it could be seen was removed. Look at the"
+                " panel and say whether the bonuses were paid."
+            )
+        if not shown:
             raise ValidationError(
                 f"The request that pays part {part.number} was sent at {part.sent_at:%Y-%m-%d %H:%M} UTC, and its reply was lost. The"
                 " panel doesn't show the bonuses yet, which can take some minutes. Continue later, or look at the panel and say whether"
@@ -285,11 +296,18 @@ def _bonuses(part: PayPart, api: PanelApi) -> None:
     _part_move(part, State.SENT)
 
 
-def _shown_as_paid(part: PayPart, api: PanelApi) -> bool:
-    """Whether the panel shows a bonus of the first person's amount more than before."""
-    for entry, who in _people(part)[:1]:
-        return _same(api, who, entry.amount) > (part.seen_before or 0)
-    return False
+def _shown_as_paid(part: PayPart, api: PanelApi) -> bool | None:
+    """Whether the panel shows a bonus of the first person's amount more than before the request; None if that person's data were
+    removed since."""
+    sent = Q(undone_at=None) | Q(undone_at__gt=part.sent_at)
+    first = LedgerEntry.objects.filter(sent, pay_line__part=part).order_by("pk").first()
+    if first is None:
+        return None
+    joined = Participation.objects.filter(
+        study=part.batch.study_id, recruiter=part.batch.panel, rater=first.rater_id
+    )
+    who = joined.exclude(recruiter_id="").first()
+    return None if who is None else _same(api, who, first.amount) > (part.seen_before or 0)
 
 
 def _same(api: PanelApi, who: Participation, amount: Decimal) -> int:

@@ -225,7 +225,7 @@ def decisions_carry_out(*, study: Study) -> int:
             return 0
         pks = list(due.order_by("pk").values_list("pk", flat=True))
         connection = connection_of(study) if pks else None
-        return sum(_carry_out(pk, connection) for pk in pks)
+        return sum(_tried(pk, connection) for pk in pks)
 
 
 def decisions_sweep() -> int:
@@ -233,6 +233,17 @@ def decisions_sweep() -> int:
     due = ReviewDecision.objects.filter(in_force=True, done_at=None, due_at__lte=timezone.now())
     studies = Study.objects.filter(pk__in=due.values("study"), deleted_at__isnull=True)
     return sum(decisions_carry_out(study=study) for study in studies.order_by("pk"))
+
+
+def _tried(pk: int, connection: PanelConnection | None) -> bool:
+    """Carry out a decision. One that fails unexpectedly is tried again by the next sweep, after the others."""
+    try:
+        return _carry_out(pk, connection)
+    except ReviewDecision.DoesNotExist:  # the person's data were removed in this moment
+        return False
+    except Exception:
+        log.exception("decision %s was not carried out", pk)
+        return False
 
 
 def _carry_out(pk: int, connection: PanelConnection | None) -> bool:

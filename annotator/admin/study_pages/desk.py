@@ -26,6 +26,7 @@ from annotator.selectors.evidence import SIGNS
 from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.message import TEMPLATES, templates_of
 from annotator.selectors.owed import balances_of
+from annotator.selectors.panel_connection import may_spend
 from annotator.selectors.review_desk import (
     SHOWN,
     Desk,
@@ -189,6 +190,10 @@ def _carry_out(request: HttpRequest, study: Study) -> str:
         )
         return f"{plural(n, 'person', 'people')} excluded from the analysis. No one's pay changes."
     if action in ("revoke", "grant"):
+        if not may_spend(user=request.user, study=study):
+            raise ValidationError(
+                "A qualification counts in all studies of the workspace, so only an editor of the workspace can revoke or grant it."
+            )
         n = qualification_toggle(study=study, by=by, raters=raters, grant=action == "grant", reason=asked.get("qualification_reason", ""))  # fmt: skip
         done = "granted again" if action == "grant" else "revoked"
         return f"Qualification of {plural(n, 'person', 'people')} {done}."
@@ -196,7 +201,7 @@ def _carry_out(request: HttpRequest, study: Study) -> str:
         sent = messages_write(
             study=study, raters=raters, by=by, text=asked.get("message_text", ""), through_panel="message_panel" in asked
         )  # fmt: skip
-        return f"Message sent to {plural(sent.people, 'participant')}."
+        return f"Message sent to {plural(sent.people, 'participant')}.{sent.already_words}"
     raise ValidationError("Choose a decision.")
 
 

@@ -72,7 +72,6 @@ def _sent(request: HttpRequest, study: Study, raters: list[int]) -> HttpResponse
     words = f"Message sent to {plural(sent.people, 'participant')}."
     if through:
         words += f" {sent.through_panel:,} of them also through the panel."
-    if sent.already:
-        words += f" {sent.already:,} had got the same text a moment ago, and don't get it twice."
+    words += sent.already_words
     messages.success(request, words)
     return redirect("admin:study_messages", study.pk)

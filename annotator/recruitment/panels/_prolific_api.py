@@ -199,7 +199,9 @@ class ProlificApi(PanelApi):
     def _submission_move(self, submission: str, content: dict[str, Any]) -> RemoteSubmission:
         """The description says that a repeated transition is ignored, so it may be sent again."""
         path = f"/api/v1/submissions/{_id(submission)}/transition/"
-        return _submission(self.requests.send("POST", path, content=content, repeatable=True).content)
+        return _submission(
+            _object(self.requests.send("POST", path, content=content, repeatable=True).content)
+        )
 
     def return_ask(self, submission: str, *, text: str) -> None:
         path = f"/api/v1/submissions/{_id(submission)}/"

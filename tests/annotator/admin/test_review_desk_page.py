@@ -31,7 +31,7 @@ from annotator.services.panel_connection import panel_connect
 from annotator.services.study import study_launch
 from tests.annotator.desk_people import NO, item_answer, items_make, people_make, work_make
 from tests.factories import make_study, make_user
-from tests.prolific_api import TOKEN, ProlificBooks, prolific_api
+from tests.prolific_api import TOKEN, ProlificBooks, Refusal, prolific_api
 
 pytestmark = pytest.mark.django_db
 NAMES = ["ann", "ben", "cam", "dee"]
@@ -227,6 +227,8 @@ def test_a_viewer_sees_and_a_reviewer_without_the_account_does_not_send(
     assert reply.status_code == 400
     assert "Only its editors may use it" in text_of(reply)
     assert press(reviewer, study, "exclude", "ann", exclude_reason="x").status_code == 200
+    reply = press(reviewer, study, "revoke", "ann", qualification_reason="x")
+    assert "only an editor of the workspace can revoke or grant it" in text_of(reply)
     assert not ReviewDecision.objects.exists()
 
 
@@ -291,3 +293,38 @@ def test_a_message_goes_through_the_panel_to_whom_it_vouches_for(
     assert books.messages == [("p1", ["pid-ann"], "Thank you.")]
     assert list(Message.objects.filter(through_panel=True).values_list("rater__name", flat=True)) == ["ann"]
     assert PanelConnection.objects.count() == 1
+
+
+def test_a_message_that_is_being_sent_is_not_sent_a_second_time(
+    books: ProlificBooks,
+    researcher_client: Client,
+    study: Study,
+    researcher: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The panel refuses the second part of a message: who got the first isn't written to again."""
+    Study.objects.filter(pk=study.pk).update(panel="prolific", panel_study_ids="p1")
+    assert study.workspace is not None
+    panel_connect(workspace=study.workspace, panel="prolific", token=TOKEN, by=researcher)
+    study.participations.update(recruiter="prolific", recruiter_verified=True)
+    for one in study.participations.all():
+        study.participations.filter(pk=one.pk).update(recruiter_id=f"pid-{one.pk}")
+    monkeypatch.setattr("annotator.services.message_write.AT_ONCE", 2)
+    form = {"to": "everyone", "text": "Thank you.", "through_panel": "on"}
+    sent = books._messages
+
+    def twice(method: str, rest: list[str], query: Any, body: Any) -> Any:
+        if len(books.messages) == 1:
+            refusal = Refusal(400, "Not possible", "No.")
+            refusal.body = refusal.body["error"]  # type: ignore[assignment]
+            raise refusal
+        return sent(method, rest, query, body)
+
+    monkeypatch.setattr(books, "_messages", twice)
+    refused = text_of(researcher_client.post(url(study, "messages/new/"), form))
+    assert "2 people got it before, and won't get it twice." in refused
+    assert Message.objects.filter(through_panel=True).count() == 2
+    monkeypatch.setattr(books, "_messages", sent)
+    assert researcher_client.post(url(study, "messages/new/"), form, follow=True).status_code == 200
+    told = [person for _, people, _ in books.messages for person in people]
+    assert sorted(told) == sorted(study.participations.values_list("recruiter_id", flat=True)), "each once"

@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
-from annotator.models import AuditEntry, LedgerEntry, PanelStudy, Participation, PayBatch, Study, User
+from annotator.models import (
+    AuditEntry,
+    LedgerEntry,
+    PanelStudy,
+    Participation,
+    PayBatch,
+    ReviewDecision,
+    Study,
+    User,
+)
 from annotator.recruitment.panels._prolific_api import ProlificApi
 from annotator.selectors.owed import balances_of, totals_of
-from annotator.selectors.pay_batch import pay_proposal
+from annotator.selectors.pay_batch import pay_batches, pay_proposal
 from annotator.services.assignment import assignment_next
+from annotator.services.erasure import erase
 from annotator.services.panel_reconcile import panel_reconcile
 from annotator.services.pay_batch import (
     pay_batch_cancel,
@@ -253,6 +265,51 @@ def test_who_was_rejected_meanwhile_is_not_paid(world: World) -> None:
     pay_batch_send(batch=batch)
     assert world.got() == ALL | {"ben": Decimal(0)}
     world.agrees()
+    assert AuditEntry.objects.filter(action="payments.undone").count() == 1, "the trail says what wasn't sent"
+    panel_reconcile(row=PanelStudy.objects.get(pk=world.row.pk))
+    proposal = pay_proposal(world.study)
+    assert proposal.payments == (), "nor by the next batch, as a bonus"
+    assert [one.why for one in proposal.left_out] == ["rejected on the panel"]
+    [part, _] = pay_batches(world.study)[0].parts.all()
+    assert (part.people, part.amount) == (1, Decimal("1.00")), "what was sent is shown"  # type: ignore[attr-defined]
+
+
+def test_who_is_about_to_be_rejected_is_left_out(world: World) -> None:
+    ReviewDecision.objects.create(
+        study=world.study, participation=world.people["ben"], kind="reject", text="x", category="FAILED_CHECK",
+        batch=uuid4(), due_at=timezone.now(),
+    )  # fmt: skip
+    proposal = pay_proposal(world.study)
+    assert {one.name: one.why for one in proposal.left_out} == {
+        world.people["ben"].rater.name: "a decision of the review desk is about to be carried out"
+    }
+    assert world.people["ben"].rater_id not in {one.rater for one in proposal.payments}
+
+
+def test_a_bonus_of_an_earlier_batch_is_not_taken_for_a_reward(world: World) -> None:
+    """Somebody who returned their submission got what they earned as a bonus; a later submission of theirs is approved."""
+    world.bonus("cleo", "0.50")
+    pay_batch_send(batch=world.make())
+    cleo = world.people["cleo"]
+    world.bonus("cleo", "1.00")
+    world.books.move(cleo.recruiter_session, "APPROVED")
+    panel_reconcile(row=PanelStudy.objects.get(pk=world.row.pk))
+    assert [(one.rater, one.kind, one.amount) for one in pay_proposal(world.study).payments] == [
+        (cleo.rater_id, "approve", Decimal("1.00"))
+    ]
+
+
+def test_a_payment_in_doubt_is_not_judged_by_somebody_else(world: World) -> None:
+    world.books.troubles = [("/pay/", "500 after")]
+    batch = world.make()
+    with pytest.raises(ValidationError):
+        pay_batch_send(batch=batch)
+    assert world.got() == ALL
+    erase(study=world.study, rater=world.people["ann"].rater, policy="anonymise")
+    with pytest.raises(ValidationError, match="was removed"):
+        pay_batch_send(batch=batch)
+    pay_batch_settle(batch=batch, paid=True, by=world.by)
+    assert world.got() == ALL
 
 
 def test_a_fixed_reward_above_what_was_earned_is_credited(books: ProlificBooks, researcher: User) -> None:

@@ -18,6 +18,7 @@ from annotator.models import (
     ExamAttempt,
     LedgerEntry,
     Participation,
+    Rater,
     Review,
     ReviewDecision,
     Study,
@@ -26,6 +27,7 @@ from annotator.models import (
 from annotator.recruitment.review_rules import CHECKS, QUICK
 from annotator.selectors.owed import balances_of
 from annotator.selectors.review_desk import Submission, review_desk
+from annotator.services.erasure import erase
 from annotator.services.panel_reconcile import panel_reconcile
 from annotator.services.review_desk import (
     batch_undo,
@@ -294,6 +296,50 @@ def test_decisions_reach_the_panel_once_also_if_it_fails_in_between(
         "AWAITING REVIEW",
     )
     assert on_desk(study)["bad"].waits
+
+
+def test_a_rejection_that_the_panel_took_back_can_be_decided_again(
+    books: ProlificBooks, there: Any, researcher: User
+) -> None:
+    study, submissions = there
+    [rejected] = reject(study, researcher, "bad")
+    assert carried_out(study) == 1
+    Participation.objects.filter(rater__name="bad").update(panel_status="AWAITING REVIEW")
+    books.move(submissions["bad"], "AWAITING REVIEW")
+    assert on_desk(study)["bad"].waits
+    decisions_make(study=study, by=researcher, raters=raters(study, "bad"), kind="accept")
+    assert carried_out(study) == 1
+    assert books.decided[-1] == (submissions["bad"], "APPROVE")
+    assert not ReviewDecision.objects.get(pk=rejected.pk).in_force
+
+
+def test_one_decision_that_fails_does_not_keep_others_from_their_turn(
+    books: ProlificBooks, there: Any, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, _submissions = there
+    reject(study, researcher, "bad")
+    decisions_make(study=study, by=researcher, raters=raters(study, "ann"), kind="accept")
+    usual = books.answer
+
+    def odd(method: str, path: str, body: Any, token: str) -> Any:
+        found = usual(method, path, body, token)
+        return (200, [], {}) if body and body.get("action") == "REJECT" else found
+
+    monkeypatch.setattr(books, "answer", odd)
+    monkeypatch.setattr(books, "checks", None)  # the reply is another than Prolific's description allows
+    decisions_hurry(study=study)
+    assert decisions_sweep() == 1
+    assert ReviewDecision.objects.get(kind="accept").done_at is not None
+    assert "isn't what its API describes" in ReviewDecision.objects.get(kind="reject").fault
+
+
+def test_an_erasure_ends_what_was_to_be_decided(there: Any, researcher: User) -> None:
+    study, _ = there
+    [decision] = reject(study, researcher, "bad")
+    erase(study=study, rater=Rater.objects.get(name="bad"), policy="anonymise")
+    decision.refresh_from_db()
+    assert (decision.in_force, decision.undone_at is not None) == (False, True)
+    assert carried_out(study) == 0
 
 
 def test_a_rejection_is_not_taken_back_after_the_panels_limit(

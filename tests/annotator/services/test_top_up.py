@@ -64,6 +64,14 @@ def test_people_accepted_later_get_theirs_later() -> None:
     assert [rater for rater, _, _ in top_up_of(study).amounts] == [second]
 
 
+def test_half_of_the_work_accepted_gives_half_of_the_top_up() -> None:
+    half = Hours(1, "", Decimal("1.00"), Decimal(0), 600.0, 5, 5)
+    whole = Hours(2, "", Decimal("1.00"), Decimal(0), 600.0, 10)
+    none = Hours(3, "", Decimal("1.00"), Decimal(0), 600.0, 0, 10)
+    found = {rater: amount for rater, _, amount in top_up_amounts([half, whole, none], Decimal("12"))}
+    assert found == {1: Decimal("0.50"), 2: Decimal("1.00")}
+
+
 hours = st.builds(
     Hours,
     rater=st.integers(1, 10**6),
