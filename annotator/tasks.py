@@ -10,7 +10,7 @@ from annotator.core.jobs import job
 from annotator.core.kept_figures import StudyCount
 
 # Imported for the figures that they declare.
-from annotator.models import Study
+from annotator.models import Export, FileImport, Study
 from annotator.selectors import (  # noqa: F401
     contested,
     evidence,
@@ -38,6 +38,24 @@ from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
 from annotator.services.review_desk import decisions_carry_out, decisions_sweep
 from annotator.services.study_removal import studies_purge
+from annotator.services.turns import Work, in_turn, rows_take_turns
+
+rows_take_turns(
+    "annotator.export_build",
+    "export_pk",
+    Export.objects.filter(state=Export.State.QUEUED),
+    workspace="study__workspace",
+    lock="export",
+    carry_out=lambda pk: export_build(export_pk=pk),
+)
+rows_take_turns(
+    "annotator.file_import_run",
+    "file_import_pk",
+    FileImport.objects.filter(state=FileImport.State.QUEUED),
+    workspace="study__workspace",
+    lock="file import",
+    carry_out=lambda pk: file_import_run(file_import_pk=pk),
+)
 
 
 @job("annotator.leases_expire")
@@ -67,9 +85,9 @@ def figures_renew_task(*, figures: str, values: Any) -> None:
 
 
 @job("annotator.export_build")
-def export_build_task(*, export_pk: int) -> bool:
+def export_build_task(*, export_pk: int) -> Any:
     """Build an export."""
-    return export_build(export_pk=export_pk)
+    return in_turn(Work("annotator.export_build", export_pk))
 
 
 @job("annotator.exports_sweep")
@@ -103,9 +121,9 @@ def retention_sweep_task() -> int:
 
 
 @job("annotator.file_import_run")
-def file_import_run_task(*, file_import_pk: int) -> bool:
+def file_import_run_task(*, file_import_pk: int) -> Any:
     """Import a large file."""
-    return file_import_run(file_import_pk=file_import_pk)
+    return in_turn(Work("annotator.file_import_run", file_import_pk))
 
 
 @job("annotator.file_imports_sweep")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -20,12 +20,20 @@ from annotator.admin.study_pages.audit import audit_context, audit_file
 from annotator.core import converters  # noqa: F401 - registers them
 from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add
-from annotator.forms.workspace import MemberForm, NewWorkspaceForm, WorkspaceSettingsForm
+from annotator.core.workspace_use import figures_of, files_of
+from annotator.forms.workspace import (
+    MemberForm,
+    NewWorkspaceForm,
+    WorkspaceLimitsForm,
+    WorkspaceSettingsForm,
+)
 from annotator.models import Workspace
+from annotator.selectors.storage import MEGABYTE
 from annotator.selectors.user import user_of
 from annotator.selectors.workspace import workspace_get_for, workspace_role, workspaces_for
 from annotator.services.workspace import (
     workspace_delete,
+    workspace_limits_set,
     workspace_member_remove,
     workspace_member_set,
     workspace_update,
@@ -83,8 +91,11 @@ def members(request: HttpRequest, pk: int) -> HttpResponse:
     workspace = workspace_get_for(user=request.user, pk=pk)
     form = MemberForm(request.POST if "username" in request.POST else None)
     rules = WorkspaceSettingsForm(request.POST if "settings" in request.POST else None, instance=workspace)
+    limits = WorkspaceLimitsForm(request.POST if "limits" in request.POST else None, instance=workspace)
     if request.method == "POST":
         workspace = workspace_get_for(user=request.user, pk=pk, role=OWNER)
+        if "limits" in request.POST and (done := _limit(request, workspace, limits)):
+            return done
         asked = "settings" in request.POST or "delete" in request.POST
         if asked and (done := _change(request, workspace, rules)):
             return done
@@ -114,9 +125,28 @@ def members(request: HttpRequest, pk: int) -> HttpResponse:
         "may_change": workspace_role(user=request.user, workspace=workspace) == OWNER,
         "form": form,
         "rules": rules,
+        "limits": limits,
+        "files": files_of(workspace.pk),
+        "figures": figures_of(workspace.pk),
+        "most_bytes": (workspace.storage_megabytes or 0) * MEGABYTE,
     }
-    failed = form.errors or rules.errors
+    context["used_bytes"] = sum(context["files"].values())
+    failed = form.errors or rules.errors or limits.errors
     return render(request, "admin/annotator/workspace_members.html", context, status=400 if failed else 200)
+
+
+def _limit(request: HttpRequest, workspace: Workspace, limits: WorkspaceLimitsForm) -> HttpResponse | None:
+    """Save the limits, which an operator of the installation may; None where the form shows errors."""
+    if not request.user.is_superuser:
+        raise PermissionDenied
+    if limits.is_valid():
+        try:
+            workspace_limits_set(workspace=workspace, by=user_of(request), **limits.cleaned_data)
+            messages.success(request, "Limits saved.")
+            return redirect("admin:workspace_members", workspace.pk)
+        except ValidationError as error:
+            errors_add(limits, error)
+    return None
 
 
 def _change(request: HttpRequest, workspace: Workspace, rules: WorkspaceSettingsForm) -> HttpResponse | None:

@@ -11,7 +11,7 @@ from annotator.forms.fields import SafeTextField
 from annotator.forms.service import ServiceForm
 from annotator.models import Membership, User, Workspace
 from annotator.selectors.workspace import workspaces_for
-from annotator.services.workspace import workspace_create
+from annotator.services.workspace import LIMITS, workspace_create
 
 
 class WorkspaceField(forms.ModelChoiceField):
@@ -72,6 +72,17 @@ class WorkspaceSettingsForm(forms.ModelForm):
         model = Workspace
         fields = ("name", "second_factor_required", "model_budget")
         widgets = {"name": UnfoldAdminTextInputWidget}
+
+    def _post_clean(self) -> None:
+        """Skip the model's own validation and leave the row alone."""
+
+
+class WorkspaceLimitsForm(forms.ModelForm):
+    """What the operator of the installation sets for a workspace. The service validates and stores it."""
+
+    class Meta:
+        model = Workspace
+        fields = LIMITS
 
     def _post_clean(self) -> None:
         """Skip the model's own validation and leave the row alone."""

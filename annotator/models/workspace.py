@@ -44,6 +44,32 @@ class Workspace(models.Model):
         help_text="The maximum cost of all runs of the workspace together, in the currency of its endpoints' prices. "
         "Leave empty for no limit.",
     )
+    # What the operator of the installation sets, so that workspaces on one server leave room for each other.
+    calls_at_once = models.PositiveIntegerField(
+        "calls to models at once",
+        null=True,
+        blank=True,
+        validators=[InRange(1, 100_000)],
+        help_text="The maximum number of calls of all runs of the workspace that may be in flight at the same time. "
+        "Leave empty for no limit.",
+    )
+    jobs_at_once = models.PositiveSmallIntegerField(
+        "long jobs at once",
+        null=True,
+        blank=True,
+        validators=[InRange(1, 64)],
+        help_text="The maximum number of worker processes that carry out runs, imports, exports, reports and releases of the "
+        "workspace at the same time. Leave empty for no limit.",
+    )
+    storage_megabytes = models.PositiveIntegerField(
+        "storage for files (MB)",
+        null=True,
+        blank=True,
+        validators=[InRange(1, 1_000_000_000)],
+        help_text="The maximum size of the workspace's files together. Leave empty for no limit.",
+    )
+    #: When a worker last began a long job of the workspace; see ``annotator.services.turns``.
+    last_turn_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -30,6 +30,7 @@ from annotator.core.downloads import Download
 from annotator.core.replica import reading_from, replica_read
 from annotator.models import AuditAction, Export, Judgment, Study, User
 from annotator.selectors.judgment import ExclusionReasons, judgments_filter
+from annotator.selectors.storage import storage_check
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
 
@@ -212,6 +213,7 @@ def export_request(
     Raises ``UnknownFilter`` and ``ValidationError`` as ``judgments_export`` does.
     """
     _checked(study, format, form, filters or {})
+    storage_check(workspace=study.workspace_id)
     export = Export(study=study, created_by=by, format=format, form=form, filters=dict(filters or {}))
     export.full_clean(exclude=["filters"])
     with transaction.atomic():

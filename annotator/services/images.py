@@ -24,6 +24,7 @@ from annotator.core.archives import ARCHIVE_ERRORS
 from annotator.core.words import plural
 from annotator.models import AuditAction, Study, StudyImage, User, Workspace
 from annotator.selectors.images import images_used
+from annotator.selectors.storage import storage_check
 from annotator.services.audit import audit_write
 
 #: Problems and names of one upload that are listed.
@@ -174,7 +175,7 @@ def images_add(*, study: Study, files: Iterable[tuple[str, bytes]], by: User | N
     """
     study = _locked(study)
     known = dict(study.images.values_list("name", "digest"))
-    result, faults = ImagesUploaded(), list[str]()
+    result, faults, room = ImagesUploaded(), list[str](), False
     for name, content in files:
         try:
             image = image_check(name=name, content=content)
@@ -190,6 +191,12 @@ def images_add(*, study: Study, files: Iterable[tuple[str, bytes]], by: User | N
                 )
             continue
         known[image.name] = image.digest
+        if not faults and not room:
+            storage_check(
+                workspace=study.workspace_id,
+                more=sum(len(content) for _, content in files),
+            )
+            room = True
         if not faults:
             result.added.append(_store(study, image))
     if faults:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in
@@ -45,19 +46,33 @@ def workspace_create(*, by: User, name: str) -> Workspace:
 
 #: What an owner sets.
 SETTINGS = ("name", "second_factor_required", "model_budget")
+#: What the operator of the installation sets.
+LIMITS = ("calls_at_once", "jobs_at_once", "storage_megabytes")
+
+
+def workspace_update(*, workspace: Workspace, by: User, **changes: Any) -> Workspace:
+    """Change some of ``SETTINGS``. Raises ``ValidationError``."""
+    return _update(workspace, by, SETTINGS, changes)
+
+
+def workspace_limits_set(*, workspace: Workspace, by: User, **changes: Any) -> Workspace:
+    """Change some of ``LIMITS``; None: no limit. The caller has checked that ``by`` is an operator. Raises ``ValidationError``.
+
+    What is under way ends; the next call, job or file obeys. Files that are there stay.
+    """
+    return _update(workspace, by, LIMITS, changes)
 
 
 @transaction.atomic
-def workspace_update(*, workspace: Workspace, by: User, **changes: Any) -> Workspace:
-    """Change some of ``SETTINGS``. Raises ``ValidationError``."""
+def _update(workspace: Workspace, by: User, names: Sequence[str], changes: Mapping[str, Any]) -> Workspace:
     workspace = Workspace.objects.select_for_update().get(pk=workspace.pk)
-    before = {name: getattr(workspace, name) for name in SETTINGS}
-    for name in SETTINGS:
+    before = {name: getattr(workspace, name) for name in names}
+    for name in names:
         setattr(workspace, name, changes.get(name, before[name]))
     workspace.full_clean()
-    workspace.save(update_fields=list(SETTINGS))
+    workspace.save(update_fields=list(names))
     audit_change(
-        action=AuditAction.WORKSPACE_CHANGED, row=workspace, before=before, names=SETTINGS, workspace=workspace, by=by
+        action=AuditAction.WORKSPACE_CHANGED, row=workspace, before=before, names=names, workspace=workspace, by=by
     )  # fmt: skip
     return workspace
 

@@ -32,7 +32,7 @@ from evaluation.runs.endpoint_settings import (
     settings_take,
 )
 from evaluation.runs.health import copy_state, outage_reason, window_of
-from evaluation.runs.limits import affordable, book, rate_room
+from evaluation.runs.limits import affordable, book, rate_room, workspace_room
 from evaluation.runs.repair import repair_messages
 from evaluation.runs.request import (
     Prices,
@@ -166,6 +166,8 @@ def claim(
             few = at_once(run_row.latest_attempts)
             if few is not None:
                 most = min(most, max(0, few - mates))
+            shared = workspace_room(workspace_id=run.workspace_id, run_pk=run.pk, token=token)
+            most = most if shared is None else min(most, shared)
             room = min(want, most + min(ahead(window), most) - own)
             room, wait = rate_room(endpoint=endpoint_row, now=now, room=room)
         calls = _pick(run, now, room * run.together) if room > 0 else []

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from django.db import connection
+
 from annotator.core import jobs
 from annotator.core.words import money
 from annotator.models import Workspace
@@ -14,6 +16,18 @@ from evaluation.models import Endpoint, Run
 from evaluation.runs.request import Ready
 from evaluation.selectors.run import workspace_spent
 
+# Calls of a workspace's runs, as many as each worker may have in flight at present; see ``claim``.
+_SENT = """
+SELECT coalesce(sum(least(claimed, coalesce(allowance, claimed))), 0)::int FROM (
+    SELECT ceil(count(*)::float / r.together)::int AS claimed, (r.allowances ->> split_part(c.claimed_by, ':', 1))::int AS allowance
+    FROM evaluation_call c JOIN evaluation_run r ON r.id = c.run_id
+    LEFT JOIN annotator_study s ON s.id = r.study_id
+    LEFT JOIN annotator_dataset d ON d.id = r.dataset_id
+    WHERE c.state = 'in_flight' AND r.mode = 'live' AND coalesce(s.workspace_id, d.workspace_id) = %s
+        AND NOT (r.id = %s AND c.claimed_by = %s)
+    GROUP BY r.id, c.claimed_by
+) AS workers
+"""
 _RAISE = "Raise it and resume the run, or cancel the run."
 #: Seconds of an endpoint's rate that may be saved up for a burst.
 BURST_SECONDS = 2.0
@@ -48,6 +62,21 @@ def _budgets(run: Run, workspace_id: int | None) -> list[tuple[Decimal, str]]:
         left = workspace.model_budget - workspace_spent(workspace.pk)
         budgets.append((left, f"the workspace's budget of {money(workspace.model_budget)}"))
     return budgets
+
+
+def workspace_room(*, workspace_id: int | None, run_pk: int, token: str) -> int | None:
+    """How many calls the worker ``token`` of a run may have in flight beside all others of the workspace; None: any number.
+
+    Workers of a workspace with a limit take turns until they commit.
+    """
+    limited = Workspace.objects.filter(pk=workspace_id or 0, calls_at_once__isnull=False)
+    most = limited.values_list("calls_at_once", flat=True).first()
+    if most is None:
+        return None
+    jobs.lock_wait_briefly("workspace calls", str(workspace_id))
+    with connection.cursor() as cursor:
+        cursor.execute(_SENT, [workspace_id, run_pk, token])
+        return max(0, int(most) - int(cursor.fetchone()[0]))
 
 
 def book(*, run: Run, endpoint: Endpoint, now: datetime, requests: Sequence[Ready]) -> None:

@@ -11,6 +11,7 @@ from django.db.models import Count, F, Min, Q, QuerySet, Sum
 from django.http import Http404
 from django.utils import timezone
 
+from annotator.core.words import money
 from annotator.models import Dataset, Item, Membership
 from annotator.selectors.study import studies_for, study_hit_type
 from annotator.selectors.workspace import log, owned_by
@@ -159,10 +160,23 @@ def datasets_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[D
     return Dataset.objects.filter(owned_by(user=user, role=role) | nobodys).order_by("name", "pk")
 
 
-def workspace_spent(workspace_id: int) -> Decimal:
-    """What all runs of a workspace have cost, may have cost, or have reserved, in the currency of its prices."""
-    mine = Run.objects.filter(
+def _runs_of(workspace_id: int) -> QuerySet[Run]:
+    return Run.objects.filter(
         Q(study__workspace=workspace_id) | Q(study__isnull=True, dataset__workspace=workspace_id)
     )
+
+
+def calls_under_way(workspace_id: int) -> str:
+    """How many calls of a workspace's runs are claimed by a worker, as words."""
+    return f"{Call.objects.filter(run__in=_runs_of(workspace_id), state=Call.State.IN_FLIGHT).count():,}"
+
+
+def workspace_spent_words(workspace_id: int) -> str:
+    """``workspace_spent`` as words."""
+    return money(workspace_spent(workspace_id))
+
+
+def workspace_spent(workspace_id: int) -> Decimal:
+    """What all runs of a workspace have cost, may have cost, or have reserved, in the currency of its prices."""
     amounts = F("spent_cost") + F("reserved_cost") + F("lost_cost") + F("overrun_cost")
-    return mine.order_by().aggregate(total=Sum(amounts))["total"] or Decimal(0)
+    return _runs_of(workspace_id).order_by().aggregate(total=Sum(amounts))["total"] or Decimal(0)

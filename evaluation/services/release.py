@@ -20,6 +20,7 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.core.downloads import Download
 from annotator.models import AuditAction, User
+from annotator.selectors.storage import storage_check
 from annotator.services.audit import audit_write
 from evaluation.models import Release, ReleaseText, Report
 from evaluation.releases.creators import CreatorInvalid, creators_read
@@ -55,9 +56,10 @@ def release_create(
     """Request a release of a finished report; the job starts once the transaction is committed.
 
     The caller has checked that the researcher may do so for all the report's studies. ``authors`` are lines as ``creators_read`` reads
-    them. ``small_groups``, ``smallest_group`` and ``timings`` say how attributes and times are coarsened. Raises ``ValidationError`` if the report isn't done, a line names no author, or no rater has an attribute of that name. Without ``send``, the caller builds it.
+    them. ``small_groups``, ``smallest_group`` and ``timings`` say how attributes and times are coarsened. Raises ``ValidationError`` if the report isn't done, a line names no author, no rater has an attribute of that name, or the workspace has no room. Without ``send``, the caller builds it.
     """
     attributes_check(report, attributes)
+    storage_check(workspace=report.study.workspace_id)
     try:
         creators_read(authors.splitlines())
     except CreatorInvalid as error:

@@ -110,3 +110,11 @@ def wait_for(condition: Callable[[], bool], seconds: float = 300.0) -> None:
     while not condition():
         assert time.monotonic() < end, "timed out"
         time.sleep(0.02)
+
+
+def work_alone(run: Run) -> None:
+    """``work`` in a thread of its own, whose connection is closed afterwards."""
+    try:
+        work(run)
+    finally:
+        connection.close()

@@ -41,15 +41,19 @@ def exports(request: HttpRequest, study: Study) -> HttpResponseBase:
             response["Location"] += f"?{query}"
             return response
         by = cast(User, request.user)
-        export_request(
-            study=study,
-            by=by,
-            format=data["format"],
-            form=data["form"],
-            filters=form.filters(),
-        )
-        messages.success(request, "The export is being built. It will appear on this page.")
-        return redirect("admin:study_exports", study.pk)
+        try:
+            export_request(
+                study=study,
+                by=by,
+                format=data["format"],
+                form=data["form"],
+                filters=form.filters(),
+            )
+        except ValidationError as error:
+            errors_add(form, error)
+        else:
+            messages.success(request, "The export is being built. It will appear on this page.")
+            return redirect("admin:study_exports", study.pk)
     mine = study.exports.filter(created_by=request.user)[:50]  # type: ignore[misc]
     return render(
         request, study, "exports", tab="judgments", title=f"Exports of {study.title}", form=form, exports=mine,

@@ -10,6 +10,7 @@ from typing import IO, Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -118,7 +119,10 @@ class _Import:
         result, refused = None, None
         if in_background(waiting.size):
             if data is not None and "import" in data and form.is_valid():
-                return self._hand_over(waiting, form)
+                try:
+                    return self._hand_over(waiting, form)
+                except ValidationError as error:
+                    messages.error(self.request, " ".join(error.messages))
         elif form.is_valid():
             try:
                 result = self.run(form, file, waiting.name, dry_run=True)

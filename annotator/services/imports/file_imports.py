@@ -24,6 +24,7 @@ from annotator.core.acting import JOB, Acting, acting_as
 from annotator.core.csv_cells import cell_neutral
 from annotator.core.tables.faults import FileFault, FileRefused, faults_kept
 from annotator.models import FileImport, Study, User
+from annotator.selectors.storage import storage_check
 from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.material_import import material_import
 from annotator.services.imports.pending_uploads import Parked
@@ -48,14 +49,19 @@ def in_background(size: int) -> bool:
 def file_import_request(
     *, study: Study, by: User, kind: str, waiting: Parked, options: Mapping[str, Any]
 ) -> FileImport:
-    """Queue the import of an uploaded file. ``options`` are those of ``material_options`` or ``judgments_options``."""
+    """Queue the import of an uploaded file. ``options`` are those of ``material_options`` or ``judgments_options``.
+
+    Raises ``ValidationError`` if the workspace has no room for the file.
+    """
+    size = default_storage.size(waiting.path)
+    storage_check(workspace=study.workspace_id, more=size)
     made = FileImport(
         study=study,
         created_by=by,
         kind=kind,
         name=waiting.name,
         file=waiting.path,
-        size=default_storage.size(waiting.path),
+        size=size,
         options=dict(options),
     )
     made.full_clean(exclude=["options", "result", "problems"])

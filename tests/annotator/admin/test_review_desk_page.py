@@ -311,20 +311,20 @@ def test_a_message_that_is_being_sent_is_not_sent_a_second_time(
         study.participations.filter(pk=one.pk).update(recruiter_id=f"pid-{one.pk}")
     monkeypatch.setattr("annotator.services.message_write.AT_ONCE", 2)
     form = {"to": "everyone", "text": "Thank you.", "through_panel": "on"}
-    sent = books._messages
+    sent = books.answer
 
-    def twice(method: str, rest: list[str], query: Any, body: Any) -> Any:
-        if len(books.messages) == 1:
+    def twice(method: str, path: str, body: Any, token: str) -> Any:
+        if "/messages/" in path and len(books.messages) == 1:
             refusal = Refusal(400, "Not possible", "No.")
             refusal.body = refusal.body["error"]  # type: ignore[assignment]
             raise refusal
-        return sent(method, rest, query, body)
+        return sent(method, path, body, token)
 
-    monkeypatch.setattr(books, "_messages", twice)
+    monkeypatch.setattr(books, "answer", twice)
     refused = text_of(researcher_client.post(url(study, "messages/new/"), form))
     assert "2 people got it before, and won't get it twice." in refused
     assert Message.objects.filter(through_panel=True).count() == 2
-    monkeypatch.setattr(books, "_messages", sent)
+    monkeypatch.setattr(books, "answer", sent)
     assert researcher_client.post(url(study, "messages/new/"), form, follow=True).status_code == 200
     told = [person for _, people, _ in books.messages for person in people]
     assert sorted(told) == sorted(study.participations.values_list("recruiter_id", flat=True)), "each once"

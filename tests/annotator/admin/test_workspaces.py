@@ -161,3 +161,27 @@ def test_only_an_empty_workspace_is_deleted(researcher: User, study: Study) -> N
     Study.objects.get(slug="in-the-lab").delete()
     client.post(members_page(lab), {"delete": "1"})
     assert not Workspace.objects.filter(pk=lab.pk).exists()
+
+
+def test_an_operator_limits_a_workspace_and_its_owner_sees_it(
+    researcher: User, mate: User, admin_user: User
+) -> None:
+    lab = workspace_personal(user=researcher)
+    workspace_member_set(workspace=lab, username="mate", role="viewer")
+    limits = {"limits": "1", "calls_at_once": "8", "jobs_at_once": "1", "storage_megabytes": "5"}
+    assert logged_in(researcher).post(members_page(lab), limits).status_code == 403, "an owner can't lift it"
+    lab.refresh_from_db()
+    assert lab.calls_at_once is None
+    operator = logged_in(admin_user)
+    for wrong in ({"jobs_at_once": "0"}, {"calls_at_once": "-1"}, {"storage_megabytes": "x"}):
+        assert operator.post(members_page(lab), limits | wrong).status_code == 400
+    assert operator.post(members_page(lab), limits).status_code == 302
+    lab.refresh_from_db()
+    assert (lab.calls_at_once, lab.jobs_at_once, lab.storage_megabytes) == (8, 1, 5)
+    page = logged_in(researcher).get(members_page(lab)).content.decode()
+    assert "of 5.0\xa0MB" in page
+    assert "Set limits" not in page
+    assert "Use of the server" not in logged_in(mate).get(members_page(lab)).content.decode()
+    assert operator.post(members_page(lab), {"limits": "1"}).status_code == 302
+    lab.refresh_from_db()
+    assert (lab.calls_at_once, lab.jobs_at_once, lab.storage_megabytes) == (None, None, None)

@@ -10,12 +10,10 @@ from random import Random
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.utils import timezone
 
 from annotator.core.errors import Conflict
 from annotator.services.workspace import workspace_personal, workspace_update
-from evaluation.models import Run
 from evaluation.runs.call_outcome import Outcome
 from evaluation.runs.health import endpoint_report
 from evaluation.runs.lifecycle import run_budget_set, run_pause, run_resume
@@ -28,6 +26,7 @@ from tests.evaluation.run_factories import (
     make_run,
     states,
     work,
+    work_alone,
 )
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
@@ -170,7 +169,7 @@ def test_the_budget_of_a_workspace_holds_for_all_its_runs_together(scripted: Scr
     )
     runs = [make_run(endpoint, make_material(40, by=rosa), use_cache=False) for endpoint in endpoints]
     with ThreadPoolExecutor(len(runs)) as both:
-        list(both.map(_work_alone, runs))
+        list(both.map(work_alone, runs))
     for run in runs:
         run.refresh_from_db()
     assert {run.state for run in runs} == {"paused"}
@@ -186,13 +185,6 @@ def test_the_budget_of_a_workspace_holds_for_all_its_runs_together(scripted: Scr
     run_resume(run=runs[0])
     work(runs[0])
     assert runs[0].state == "done"
-
-
-def _work_alone(run: Run) -> None:
-    try:
-        work(run)
-    finally:
-        connection.close()
 
 
 def test_a_run_is_not_resumed_at_an_endpoint_that_is_not_shared_any_more(scripted: ScriptedProcess) -> None:
