@@ -236,6 +236,10 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
         A.WORKSPACE_CHANGED,
         lambda w: workspace.workspace_update(workspace=_lab(w), by=w.rosa, second_factor_required=True),
     ),
+    "workspace_limits_set": (
+        A.WORKSPACE_CHANGED,
+        lambda w: workspace.workspace_limits_set(workspace=_lab(w), by=w.rosa, jobs_at_once=1),
+    ),
     "workspace_delete": (
         A.WORKSPACE_DELETED,
         lambda w: workspace.workspace_delete(
