@@ -63,6 +63,10 @@ BENCHMARKS = {
         "benchmarks.soak.run", "many annotators while every process is killed again and again, with ledgers"
     ),
     "start": Benchmark("benchmarks.start.run", "`make run` again: to its first page, and memory at rest"),
+    "think": Benchmark(
+        "benchmarks.core_loop.think",
+        "thousands of annotators who take their time, alone and beside another lab's import",
+    ),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
 }
 
