@@ -43,5 +43,5 @@ def tables_create(
                         operation.database_forwards(migration.app_label, editor, state, state)
         executor.recorder.ensure_schema()
         for migration in migrations:
-            executor.record_migration(migration)
+            executor.record_migration(migration)  # type: ignore[arg-type, call-arg]  # the stubs have an older signature
     return True
