@@ -124,6 +124,9 @@ def main(parts: list[str]) -> None:
     if "demo" in parts and env.DEMO and _has_demo():
         progress = DemoProgress()
         try:
+            # Thousands of short transactions: after a power cut, the next start makes the last ones again.
+            with connection.cursor() as cursor:
+                cursor.execute("SET synchronous_commit = off")
             call_command("load_demo", stdout=progress)
             call_command("load_demo_results", stdout=progress)
         except Exception as error:  # the rest of Foretell works without the demo; the next start tries again

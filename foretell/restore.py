@@ -22,6 +22,7 @@ from annotator.services.erasure import FOLDER as TOMBSTONES
 from annotator.services.erasure import erasures_replay
 from foretell import earlier_database, unfinished_restore
 from foretell.backup import FILES, FORMAT, MANIFEST, BackupError, digest, key_fingerprint, tables
+from foretell.new_database import tables_create
 
 #: ``migrate`` fills these tables, so they may have rows in an empty installation.
 FILLED_BY_MIGRATE = {"django_content_type", "auth_permission"}
@@ -168,7 +169,8 @@ def _migrate_to(recorded: list[list[str]]) -> None:
             child.key in reached and child.key[0] == node[0] for child in graph.node_map[node].children
         )
     ]
-    executor.migrate(sorted(leaves))
+    if not tables_create(connection=connection, targets=sorted(leaves)):
+        executor.migrate(sorted(leaves))
 
 
 def _rows_restore(folder: Path, manifest: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,9 @@ from tests.public_data import REAL, PublicData
 from tests.servers import SessionServers, use_own_redis_and_files
 
 network.block()
+# Tests start hundreds of Python processes. Without stored bytecode each compiles the whole application anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Tests must not fail because the machine is busy, and a change must not be refused for an example that it has
 # nothing to do with: examples are the same in each run. ARGS="--hypothesis-profile=explore" draws new ones.
 _patient = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])

@@ -10,8 +10,6 @@ from xdist.scheduler import LoadGroupScheduling
 #: File -> group.
 GROUPS = {
     "tests/e2e/test_every_page.py": "one world",
-    "tests/e2e/test_newcomer.py": "make run",
-    "tests/e2e/test_study_end_to_end.py": "make run",
     "tests/faults/test_supervisor.py": "supervised",
 }
 
@@ -19,8 +17,8 @@ GROUPS = {
 def group_of(nodeid: str) -> str:
     """The group of a test: that of its file, or the test alone.
 
-    >>> group_of("tests/e2e/test_newcomer.py::test_a"), group_of("tests/test_b.py::test_b[1]")
-    ('make run', 'tests/test_b.py::test_b[1]')
+    >>> group_of("tests/faults/test_supervisor.py::test_a"), group_of("tests/test_b.py::test_b[1]")
+    ('supervised', 'tests/test_b.py::test_b[1]')
     """
     return GROUPS.get(nodeid.partition("::")[0], nodeid)
 

@@ -6,17 +6,22 @@ import pytest
 
 from tests.groups import GROUPS
 
-#: By the durations of a whole run on two processors. Those that mostly wait alternate with those that need the processor.
+#: By the processor time and the durations of a whole run on two processors. The first stay in one process for longest; after
+#: them, those that mostly wait alternate with those that need the processor.
 LONGEST = (
-    "tests/e2e/test_newcomer.py",
     "tests/e2e/test_every_page.py",
-    "tests/faults/test_first_start.py",
-    "tests/faults/test_redis.py",
+    "tests/e2e/test_newcomer.py",
     "tests/faults/test_supervisor.py",
+    "tests/faults/test_first_start.py",
+    "tests/e2e/test_study_end_to_end.py",
     "tests/faults/test_runs.py",
+    "tests/faults/test_redis.py",
     "tests/faults/test_backup.py",
     "tests/faults/test_soak.py",
+    "tests/faults/test_hosts.py",
+    "tests/faults/test_wheel.py",
     "tests/faults/test_upgrade.py",
+    "tests/faults/test_replica.py",
     "tests/e2e/test_study_pages.py",
     "tests/e2e/test_admin_policy.py",
     "tests/e2e/test_languages.py",
@@ -29,8 +34,8 @@ LONGEST = (
 def place(nodeid: str) -> int:
     """Where a test comes: with the first entry of ``LONGEST`` that it, or a file of its group, begins with.
 
-    >>> place("tests/e2e/test_newcomer.py::test_a") == place("tests/e2e/test_study_end_to_end.py::test_b") == 0
-    True
+    >>> place("tests/e2e/test_every_page.py::test_a"), place("tests/e2e/test_newcomer.py::test_b")
+    (0, 1)
     >>> place("tests/core/test_x.py::test_c") == len(LONGEST)
     True
     """

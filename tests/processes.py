@@ -26,12 +26,16 @@ from foretell.embedded.process import free_port, kill_group, spawn
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = 300.0, what: str = "") -> Any:
-    """Wait for a true result of ``condition`` and return it; fail after ``seconds``."""
+    """Wait for a true result of ``condition`` and return it; fail after ``seconds``.
+
+    A condition that looks through all processes or asks a server is asked less often, so that it takes no more than a
+    fifth of a processor from what it waits for.
+    """
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while (asked := time.monotonic()) < deadline:
         if result := condition():
             return result
-        time.sleep(0.02)
+        time.sleep(min(0.5, max(0.02, 4 * (time.monotonic() - asked))))
     raise AssertionError(f"not within {seconds} s: {what or condition}")
 
 

@@ -50,7 +50,7 @@ def main() -> None:
             budget=200,
         )
         outcome = run_with_faults(plan, provider, folder, print)
-        calm = run_without_faults(arguments.calls, provider, folder)
+        calm = run_without_faults(arguments.calls, provider)
     finally:
         provider.stop()
     result = {

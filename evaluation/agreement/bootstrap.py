@@ -24,6 +24,8 @@ DEFAULT_REPLICATES = 1_000
 LEAST_REPLICATES = 20
 #: Counts drawn at once: bounds the memory, whatever the number of replicates.
 _CHUNK = 4_000_000
+#: Draws made by one call of numpy: with fewer the calls take longer than the draws, and more don't fit a processor's cache.
+_CACHED = 8_192
 #: Where more replicates than this share have no value, no interval is given.
 _MOST_UNDEFINED = 0.05
 
@@ -93,12 +95,15 @@ def draw_counts(
     """
     rng = from_the_start(rng)
     step = batch or max(1, _CHUNK // max(clusters, 1))
+    together = max(1, _CACHED // max(clusters, 1))
     for start in range(0, replicates, step):
         rows = min(step, replicates - start)
         counts = np.empty((rows, clusters), dtype=dtype)
-        for row in range(rows):
-            drawn = rng.integers(0, clusters, size=clusters, dtype=np.int32)
-            counts[row] = np.bincount(drawn, minlength=clusters)
+        for first in range(0, rows, together):
+            some = counts[first : first + together]
+            drawn = rng.integers(0, clusters, size=some.shape, dtype=np.int32)
+            cells = drawn + np.arange(0, some.size, clusters)[:, np.newaxis] if clusters else drawn
+            some[...] = np.bincount(cells.ravel(), minlength=some.size).reshape(some.shape)
         yield counts
 
 

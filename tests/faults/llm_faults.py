@@ -20,6 +20,7 @@ from annotator.models import Assignment, Judgment
 from annotator.services.assignment import assignment_next
 from evaluation.models import Run
 from evaluation.runs.create import RunPlan
+from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_start
 from evaluation.runs.sweep import runs_sweep
 from evaluation.simulators.start import simulation_create
@@ -215,6 +216,13 @@ def run_with_faults(
     )
 
 
-def run_without_faults(calls: int, provider: ScriptedProcess, folder: Path) -> dict[str, Any]:
-    """The judgments of the same items by the same model when nothing goes wrong."""
-    return run_with_faults(FaultPlan(calls, 0.0, 0, 0), provider, folder, lambda _: None).judgments
+def run_without_faults(calls: int, provider: ScriptedProcess) -> dict[str, Any]:
+    """The judgments of the same items by the same model when nothing goes wrong, in one process."""
+    provider.reset()
+    endpoint = make_endpoint(provider, name=f"calm-{time.time_ns()}", concurrency=16, price_in=1, price_out=2)
+    study = make_material(calls, slug=f"calm-{time.time_ns()}")
+    plan = RunPlan(model="scripted", use_cache=False)
+    run = run_inline(run=run_start(run=simulation_create(study=study, endpoint=endpoint, plan=plan)))
+    if run.state != Run.State.DONE:
+        raise AssertionError(f"the run is {run.state}: {run.reason}")
+    return dict(Judgment.objects.filter(study=study).values_list("item__key", "response"))

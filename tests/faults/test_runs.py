@@ -58,7 +58,7 @@ def test_a_run_survives_kills_and_flushes_without_paying_twice(
     assert outcome.requests <= outcome.sent
     assert outcome.spent <= outcome.billed <= outcome.spent + outcome.perhaps_spent
     assert set(outcome.errors) >= {"rate_limit", "server", "timeout", "invalid_reply", "refusal"}
-    assert outcome.judgments == run_without_faults(400, scripted, tmp_path)
+    assert outcome.judgments == run_without_faults(400, scripted)
 
 
 def test_a_task_that_is_delivered_twice_has_one_effect(scripted: ScriptedProcess) -> None:  # noqa: F811

@@ -118,9 +118,10 @@ def take_steps(participation: Participation) -> None:
         elif step == "instructions":
             instructions_finish(participation=participation)
         elif step == "practice":
-            practice_answer(participation=participation, number=participation.practice_done)
-            practice_advance(participation=participation, number=participation.practice_done)
-            participation.refresh_from_db()
+            for number in range(participation.practice_done, len(rules["practice"])):
+                practice_answer(participation=participation, number=number)
+                practice_advance(participation=participation, number=number)
+            participation.refresh_from_db(fields=["practice_done", "practice_answered"])
         elif step == "exam":
             attempt = exam_start(participation=participation)
             exam_submit(attempt=attempt, answers=right_answers(participation, attempt.drawn))

@@ -69,6 +69,17 @@ def test_few_kinds_of_clusters_have_the_same_distribution():
     np.testing.assert_allclose(np.cov(by_kind.T), np.cov(one_by_one.T), rtol=0.05)
 
 
+@pytest.mark.parametrize(("clusters", "batch"), [(1, 0), (7, 0), (36, 5), (5_000, 0), (20_000, 0)])
+def test_resamples_that_are_drawn_together_are_those_that_are_drawn_one_by_one(
+    clusters: int, batch: int
+) -> None:
+    together = np.concatenate(list(draw_counts(clusters, 12, np.random.default_rng(4), batch=batch)))
+    rng = np.random.default_rng(4)
+    for row in together:
+        drawn = rng.integers(0, clusters, size=clusters, dtype=np.int32)
+        assert np.array_equal(row, np.bincount(drawn, minlength=clusters))
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_replicates_of_counts_equal_literal_resampling(level):
     for seed, matrix in enumerate(random_matrices(12, seed=51)):
