@@ -1,7 +1,8 @@
 # Every target installs what it needs on a fresh machine.
 .PHONY: run test test-oldest coverage check check-types check-rest bench load lines messages docs pictures clean help
 PY := .venv/bin/python
-PYTEST = $(PY) -m pytest --randomly-seed=$(or $(SEED),1)
+# Every process would otherwise rewrite the assertions of all tests, and compile the product again each time that it starts.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(PY) -m pytest --randomly-seed=$(or $(SEED),1)
 # `check --deploy` checks production settings; these values are never used otherwise.
 PRODUCTION := env FORETELL_PRODUCTION=1 DEBUG=0 ALLOWED_HOSTS=foretell.example REDIS_URL=redis://:unused@localhost:1/0 \
   PROXIES=1 EMAIL_URL=smtp+tls://unused:unused@localhost:1 \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import version
 
 VERSION = "0.1.0"
@@ -25,8 +26,9 @@ def software() -> str:
     return f"Foretell {VERSION}"
 
 
+@cache
 def libraries() -> str:
-    """Python and the libraries that computations depend on, with their versions."""
+    """Python and the libraries that computations depend on, with their versions: read once, as they are imported once."""
     return ", ".join(
         [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in LIBRARIES)]
     )

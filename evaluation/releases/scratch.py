@@ -1,7 +1,7 @@
 """A release's rows in temporary tables that hide the real ones, so that a report on them is computed as on any study.
 
-Inside ``scratch``, a query finds the rows of the release and no others: each table of both applications is hidden by an
-empty temporary copy of the same name, which Postgres looks for first. At the end everything is rolled back. No row of the
+Inside ``scratch``, a query finds the rows of the release and no others: each table of both applications is hidden by a
+temporary table or view of the same name, which Postgres looks for first. At the end everything is rolled back. No row of the
 installation is read, changed or locked.
 """
 
@@ -31,34 +31,37 @@ def scratch(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterator[list[St
     least = _LEAST + secrets.randbelow(2**30) * 2**29
     with transaction.atomic():
         try:
-            _hide_tables()
+            schema = _hide_tables()
             for table in TABLES:
-                _fill(table, rows.get(table.name, ()), least)
+                _fill(table, schema, rows.get(table.name, ()), least)
             yield list(Study.objects.order_by("pk"))
         finally:
             transaction.set_rollback(True)
 
 
-def _hide_tables() -> None:
-    """Only tables that get rows need indexes: there are hundreds of them, and each takes a file."""
+def _hide_tables() -> str:
+    """Hide the tables of which nothing is released by empty views: a temporary table takes files, and four times as long. Whatever is
+    updated or deleted through a view is no row, and an insertion is an error. Returns the quoted schema of the real tables."""
     quote = connection.ops.quote_name
     filled = {table.model for table in TABLES}
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_schema()")
         schema = quote(cursor.fetchone()[0])
+        views = []
         for label in ("annotator", "evaluation"):
             for model in apps.get_app_config(label).get_models(include_auto_created=True):
                 name = quote(model._meta.db_table)
-                indexes = " INCLUDING INDEXES" if model in filled else ""
-                cursor.execute(
-                    f"CREATE TEMPORARY TABLE {name} (LIKE {schema}.{name} INCLUDING DEFAULTS INCLUDING IDENTITY{indexes})"
-                    " ON COMMIT DROP"
-                )
+                if model not in filled:
+                    views.append(
+                        f"CREATE TEMPORARY VIEW {name} AS SELECT * FROM {schema}.{name} WHERE false WITH CHECK OPTION"  # noqa: S608
+                    )
         # Prepared statements would otherwise continue to read the tables that they were prepared for.
-        cursor.execute("DISCARD PLANS")
+        cursor.execute("; ".join([*views, "DISCARD PLANS"]))
+    return schema
 
 
-def _fill(table: ReleasedTable, rows: Iterable[Mapping[str, Any]], least: int) -> None:
+def _fill(table: ReleasedTable, schema: str, rows: Iterable[Mapping[str, Any]], least: int) -> None:
+    """Hide a table by a temporary one with these rows. One without rows needs no index but its key, by which queries group."""
     quote = connection.ops.quote_name
     fields = {field.attname: field for field in table.model._meta.concrete_fields}
     rows = iter(rows)
@@ -73,11 +76,18 @@ def _fill(table: ReleasedTable, rows: Iterable[Mapping[str, Any]], least: int) -
     documents = {name for name in columns if isinstance(fields[name], JSONField)}
     name = quote(table.model._meta.db_table)
     with connection.cursor() as cursor:
-        for field in rest:
-            cursor.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(str(field.column))} DROP NOT NULL")
+        indexes = ", PRIMARY KEY (id)" if first is None else " INCLUDING INDEXES"
+        cursor.execute(
+            f"CREATE TEMPORARY TABLE {name} (LIKE {schema}.{name} INCLUDING DEFAULTS INCLUDING IDENTITY{indexes}) ON COMMIT DROP"
+        )
+        if first is None:
+            return
+        if rest:
+            empty = (f"ALTER COLUMN {quote(str(field.column))} DROP NOT NULL" for field in rest)
+            cursor.execute(f"ALTER TABLE {name} {', '.join(empty)}")
         listed = ", ".join(quote(str(fields[one].column)) for one in columns)
         with cursor.copy(f"COPY {name} ({listed}) FROM STDIN") as copy:
-            for row in chain([] if first is None else [first], rows):
+            for row in chain([first], rows):
                 copy.write_row(
                     tuple(_cell(one, row[one], references, documents, least, table.model) for one in columns)
                 )

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from evaluation.models import Report
 from evaluation.releases.creators import CreatorInvalid, creators_read
 from evaluation.releases.described.files import DESCRIBED
 from evaluation.releases.reading import release_open
@@ -34,13 +33,19 @@ ABOUT: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def report(db: None) -> Report:
-    return stored(paper_studies.p1_study(), replicates=100)
+_RELEASES: dict[str, bytes] = {}
 
 
-def unpacked(report: Report, folder: Path, **about: Any) -> Path:
-    _, file = built(report, **(ABOUT | about))
+def p1_release(**about: Any) -> io.BytesIO:
+    """Built once for each ``about``: reading and checking it needs none of the rows that it was made from."""
+    key = repr(sorted(about.items()))
+    if key not in _RELEASES:
+        report = stored(paper_studies.p1_study(), replicates=100)
+        _RELEASES[key] = built(report, **(ABOUT | about))[1].getvalue()
+    return io.BytesIO(_RELEASES[key])
+
+
+def unpacked(file: io.BytesIO, folder: Path) -> Path:
     archive = zipfile.ZipFile(file)
     for name in archive.namelist():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -52,10 +57,10 @@ def json_of(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
-def test_croissant_is_valid_and_gives_every_rating(report: Report, tmp_path: Path) -> None:
+def test_croissant_is_valid_and_gives_every_rating(tmp_path: Path) -> None:
     import mlcroissant
 
-    folder = unpacked(report, tmp_path)
+    folder = unpacked(p1_release(), tmp_path)
     found = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
     assert not found.metadata.ctx.issues.errors
     assert not found.metadata.ctx.issues.warnings
@@ -71,10 +76,10 @@ def test_croissant_is_valid_and_gives_every_rating(report: Report, tmp_path: Pat
     assert said["creator"][0]["affiliation"]["name"] == "University of Owls"
 
 
-def test_frictionless_is_valid_and_notices_a_changed_file(report: Report, tmp_path: Path) -> None:
+def test_frictionless_is_valid_and_notices_a_changed_file(tmp_path: Path) -> None:
     import frictionless
 
-    folder = unpacked(report, tmp_path)
+    folder = unpacked(p1_release(), tmp_path)
     found = frictionless.validate(str(folder / "datapackage.json"))
     assert found.valid, found.flatten(["title", "message"])
     with (folder / "ratings.csv").open("a", encoding="utf-8") as file:
@@ -82,10 +87,10 @@ def test_frictionless_is_valid_and_notices_a_changed_file(report: Report, tmp_pa
     assert not frictionless.validate(str(folder / "datapackage.json")).valid
 
 
-def test_ro_crate_is_read_with_its_files_and_authors(report: Report, tmp_path: Path) -> None:
+def test_ro_crate_is_read_with_its_files_and_authors(tmp_path: Path) -> None:
     from rocrate.rocrate import ROCrate
 
-    folder = unpacked(report, tmp_path)
+    folder = unpacked(p1_release(), tmp_path)
     crate = ROCrate(str(folder))
     assert crate.name == "Owls: a study"
     assert [one["name"] for one in crate.root_dataset["author"]] == ["Jane Doe", "Owl Lab"]
@@ -95,10 +100,8 @@ def test_ro_crate_is_read_with_its_files_and_authors(report: Report, tmp_path: P
                               "SHA256SUMS.sig", "signing-key.pem"}  # fmt: skip
 
 
-def test_hugging_faces_datasets_loads_the_folder(
-    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = unpacked(report, tmp_path / "release")
+def test_hugging_faces_datasets_loads_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = unpacked(p1_release(), tmp_path / "release")
     code = (
         "import sys\nfrom datasets import load_dataset\n"
         "found = load_dataset(sys.argv[1])\nprint(found['train'].num_rows, found['train'].column_names)"
@@ -111,8 +114,8 @@ def test_hugging_faces_datasets_loads_the_folder(
     assert done.stdout.startswith("36 ['study', 'item', 'unit'")
 
 
-def test_citation_and_datacite(report: Report, tmp_path: Path) -> None:
-    folder = unpacked(report, tmp_path)
+def test_citation_and_datacite(tmp_path: Path) -> None:
+    folder = unpacked(p1_release(), tmp_path)
     cited = yaml.safe_load((folder / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["cff-version"] == "1.2.0"
     assert cited["license"] == "CC-BY-4.0"
@@ -128,10 +131,10 @@ def test_citation_and_datacite(report: Report, tmp_path: Path) -> None:
     assert [one["nameType"] for one in record["creators"]] == ["Personal", "Organizational"]
 
 
-def test_without_authors_and_licence_the_files_say_so(report: Report, tmp_path: Path) -> None:
+def test_without_authors_and_licence_the_files_say_so(tmp_path: Path) -> None:
     import mlcroissant
 
-    folder = unpacked(report, tmp_path, creators=(), licence="", citation="", description="", title="")
+    folder = unpacked(p1_release(creators=(), licence="", citation="", description="", title=""), tmp_path)
     assert not mlcroissant.Dataset(jsonld=str(folder / "croissant.json")).metadata.ctx.issues.errors
     assert "Authors not named" in (folder / "CITATION.cff").read_text(encoding="utf-8")
     assert "not stated" in (folder / "croissant.json").read_text(encoding="utf-8")
@@ -139,7 +142,7 @@ def test_without_authors_and_licence_the_files_say_so(report: Report, tmp_path: 
 
 def test_the_script_gives_the_reports_numbers(tmp_path: Path) -> None:
     report = stored(small_study(), replicates=0)
-    folder = unpacked(report, tmp_path)
+    folder = unpacked(built(report, **ABOUT)[1], tmp_path)
     done = subprocess.run(
         [sys.executable, str(folder / "analysis/headline.py"), "--json"],
         capture_output=True,
@@ -160,8 +163,8 @@ def test_the_script_gives_the_reports_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(which("Rscript") is None, reason="needs R with lme4 and jsonlite")
-def test_the_mixed_models_are_fitted(report: Report, tmp_path: Path) -> None:
-    folder = unpacked(report, tmp_path)
+def test_the_mixed_models_are_fitted(tmp_path: Path) -> None:
+    folder = unpacked(p1_release(), tmp_path)
     done = subprocess.run(
         ["Rscript", str(folder / "analysis/mixed_models.R")], capture_output=True, text=True, timeout=300
     )
@@ -169,8 +172,8 @@ def test_the_mixed_models_are_fitted(report: Report, tmp_path: Path) -> None:
     assert "right" in done.stdout
 
 
-def test_the_methods_paragraph_has_the_studys_numbers_and_references(report: Report, tmp_path: Path) -> None:
-    folder = unpacked(report, tmp_path)
+def test_the_methods_paragraph_has_the_studys_numbers_and_references(tmp_path: Path) -> None:
+    folder = unpacked(p1_release(), tmp_path)
     text = (folder / "methods.md").read_text(encoding="utf-8")
     assert "2 people and 1 simulator" in text
     assert "36 judgments on 12 items" in text
@@ -180,9 +183,9 @@ def test_the_methods_paragraph_has_the_studys_numbers_and_references(report: Rep
     assert "\\begin{itemize}" in latex
 
 
-def test_a_change_of_any_description_is_noticed(report: Report) -> None:
+def test_a_change_of_any_description_is_noticed() -> None:
     """Even where the manifest and the sums are made to fit."""
-    _, file = built(report, **ABOUT)
+    file = p1_release()
 
     def change(files: dict[str, bytes]) -> None:
         for name in DESCRIBED:
@@ -196,8 +199,8 @@ def test_a_change_of_any_description_is_noticed(report: Report) -> None:
         assert any(name in problem for problem in found.problems), name
 
 
-def test_an_untouched_release_is_reproduced(report: Report) -> None:
-    _, file = built(report, **ABOUT)
+def test_an_untouched_release_is_reproduced() -> None:
+    file = p1_release()
     found = release_reproduce(release_open(file))
     assert found.exact
     assert not [one for one in found.problems if one]
@@ -222,7 +225,8 @@ def test_a_line_that_names_nobody(line: str, said: str) -> None:
 def test_names_in_any_script_and_special_characters_stay_themselves(tmp_path: Path) -> None:
     report = stored(small_study(), replicates=100)
     title = 'Eulen "nachts": 100 % & {mehr} \\ #1 – 梟'
-    folder = unpacked(report, tmp_path, title=title, creators=("Ökçün, Ayşe", "李, 明"))
+    about = ABOUT | {"title": title, "creators": ("Ökçün, Ayşe", "李, 明")}
+    folder = unpacked(built(report, **about)[1], tmp_path)
     cited = yaml.safe_load((folder / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["title"] == title
     assert cited["authors"][1] == {"family-names": "李", "given-names": "明"}
