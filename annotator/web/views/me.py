@@ -19,11 +19,21 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.accounts.receipt import receipt_done, receipt_path, receipt_remember
 from annotator.accounts.return_link import return_path
 from annotator.hit_types.base import Stage
-from annotator.models import Consent, ExamAnswer, ExamAttempt, Judgment, Message, Participation, Rater
+from annotator.models import (
+    Consent,
+    ExamAnswer,
+    ExamAttempt,
+    Judgment,
+    Message,
+    Participation,
+    QuestionnaireAnswer,
+    Rater,
+)
 from annotator.selectors.ledger import LedgerLine, ledger_lines
 from annotator.selectors.owed import CENT
 from annotator.selectors.participation import Earnings, earnings_of
 from annotator.selectors.places import place_alerts_of
+from annotator.selectors.questionnaire import questionnaire_said
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
 from annotator.services.message import message_send, replies_read
@@ -198,6 +208,13 @@ def own_data(rater: Rater) -> Iterator[str]:
         yield line(
             "exam answer", number=answer.attempt.number, shown=shown_in([stage_shown(kind.question_stage(question.payload, question.gold))]),
             answers=dict(kind.describe(question.payload, answer.response, translate=gettext)),
+        )  # fmt: skip
+    for given in QuestionnaireAnswer.objects.filter(participation__rater=rater).select_related(
+        "participation__study", "snapshot"
+    ):
+        yield line(
+            "questionnaire", study=given.participation.study.title, at=given.answered_at, moment=given.moment,
+            answers=questionnaire_said(given, gettext),
         )  # fmt: skip
     judgments = Judgment.objects.filter(rater=rater).order_by("id")
     for judgment in judgments.select_related("item", "study", "assignment").iterator(chunk_size=500):
