@@ -31,6 +31,7 @@ from annotator.admin.study_pages import (
     pay_batches,
     payments,
     personal_links,
+    questionnaires,
     raters,
     recruitment,
     rehearsals,
@@ -111,6 +112,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}judgments/", view(rows.judgments), name="study_judgments"),
         path(f"{one}judgments/<row:judgment_pk>/", view(rows.judgment), name="study_judgment"),
         path(f"{one}participants/", view(participants.participants), name="study_participants"),
+        path(f"{one}questionnaires/", view(questionnaires.questionnaires), name="study_questionnaires"),
         path(f"{one}recruitment/links/", view(personal_links.personal_links), name="study_personal_links"),
         path(
             f"{one}recruitment/links.csv",
