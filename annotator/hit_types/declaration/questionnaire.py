@@ -148,7 +148,7 @@ def questionnaires_read(text: str) -> tuple[Questionnaire, ...]:
             problems += error.problems
     names = [one.name for one in found]
     for name in sorted({one for one in names if names.count(one) > 1}):
-        problems.append(Problem(("name",), f'is "{name}" in two questionnaires; use each name once', 1))
+        problems.append(Problem(("name",), f'is "{name}" twice; each questionnaire needs a name of its own', 1))
     if len(names) > MOST_PARTS:
         problems.append(Problem((), f"has {len(names)} questionnaires; expected at most {MOST_PARTS}", 1))
     asked = sum(len(one.stage.fields) for one in found)

@@ -45,6 +45,7 @@ PAGES = {
     "judgments/": "viewer",
     "judgments/JUDGMENT/": "viewer",
     "participants/": "viewer",
+    "questionnaires/": "viewer",
     "recruitment/": "viewer",
     "recruitment/links/": "editor",
     "recruitment/links.csv": "editor",

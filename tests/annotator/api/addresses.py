@@ -57,6 +57,7 @@ OF_STUDY = [
     ("personal_link", "patch", "editor"),
     ("personal_link", "delete", "editor"),
     ("participants", "get", "viewer"),
+    ("questionnaires", "get", "viewer"),
     ("members", "get", "viewer"),
     ("members", "post", "owner"),
     ("member", "patch", "owner"),
