@@ -75,6 +75,8 @@ def _defaults(spec: Mapping[str, Any]) -> Defaults:
         pay_per_item=str(spec.get("pay", "0")),
         follow_ups=spec.get("follow_ups", 0),
         one_condition_per_instance=spec.get("one_condition_per_instance", False),
+        questionnaire_before=" ".join(spec.get("before", ())),
+        questionnaire_after=" ".join(spec.get("after", ())),
     )
 
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from annotator.hit_types.declaration.document import DeclaredFile, document_read
@@ -18,13 +17,12 @@ from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.making import hit_type_made, version_of
 from annotator.hit_types.declaration.problems import DeclarationRefused, Faults, Problem
 from annotator.hit_types.declaration.problems import Path as Place
+from annotator.hit_types.declaration.questionnaire_files import FOLDER, questionnaire_names
 from annotator.hit_types.declaration.references import References
 from annotator.hit_types.declaration.shape import questionnaire_shape_check
 from annotator.hit_types.declaration.texts import spec_translated, translations_check
 from annotator.hit_types.shapes import JSON, FieldErrors, Stage, answers_in_words
 
-#: The questionnaires that come with Foretell.
-FOLDER = Path(__file__).parents[1] / "questionnaires"
 #: Characters of all files of one setting.
 LONGEST = 100_000
 #: Parts of one page, and questions in all of them.
@@ -148,7 +146,9 @@ def questionnaires_read(text: str) -> tuple[Questionnaire, ...]:
             problems += error.problems
     names = [one.name for one in found]
     for name in sorted({one for one in names if names.count(one) > 1}):
-        problems.append(Problem(("name",), f'is "{name}" twice; each questionnaire needs a name of its own', 1))
+        problems.append(
+            Problem(("name",), f'is "{name}" twice; each questionnaire needs a name of its own', 1)
+        )
     if len(names) > MOST_PARTS:
         problems.append(Problem((), f"has {len(names)} questionnaires; expected at most {MOST_PARTS}", 1))
     asked = sum(len(one.stage.fields) for one in found)
@@ -248,15 +248,6 @@ def _scores_check(made: Questionnaire, faults: Faults) -> None:
                 faults.add((*path, "reversed", place), f'is "{one}", which is not in mean_of')
         if score["onto"][0] >= score["onto"][1]:
             faults.add((*path, "onto"), "needs the lower end first")
-
-
-def questionnaire_names() -> list[str]:
-    """The names of the questionnaires that come with Foretell.
-
-    >>> "demographics" in questionnaire_names()
-    True
-    """
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def questionnaires_text(text: str) -> str:

@@ -6,12 +6,12 @@ import pytest
 
 from annotator.hit_types.declaration.problems import DeclarationRefused
 from annotator.hit_types.declaration.questionnaire import (
-    questionnaire_names,
     questionnaires_answers,
     questionnaires_read,
     questionnaires_text,
     questionnaires_version,
 )
+from annotator.hit_types.declaration.questionnaire_files import questionnaire_names
 from annotator.hit_types.shapes import FieldErrors
 
 START = "foretell_questionnaire: 1\nname: mine\ntitle: Mine\nsource: Our lab\nlicence: CC0 1.0\n"
@@ -41,7 +41,8 @@ def test_the_system_usability_scale_is_scored_as_its_author_says() -> None:
 def test_raw_task_load_is_the_mean_of_six_ratings() -> None:
     (one,) = questionnaires_read(questionnaires_text("nasa_tlx"))
     raw = {
-        field.name: value for field, value in zip(one.stage.fields, ["5", "10", "15", "20", "25", "100"], strict=True)
+        field.name: value
+        for field, value in zip(one.stage.fields, ["5", "10", "15", "20", "25", "100"], strict=True)
     }
     assert one.values(one.read(raw))["load"] == "29.17"
 
