@@ -94,7 +94,8 @@ def questionnaire_context(
                 "prefix": prefix,
                 "response": _own(raw or {}, prefix),
                 "errors": _own(errors or {}, prefix),
-                "source": one.spec["source"],
+                # CC0 asks for no acknowledgement, and people needn't read that a lab wrote its own questions.
+                "source": "" if str(one.spec["licence"]).startswith("CC0") else one.spec["source"],
             }
         )
     return {"study": study, "moment": moment, "parts": parts, "wrong": _numbers(parts)}
