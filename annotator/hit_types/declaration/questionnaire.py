@@ -20,7 +20,7 @@ from annotator.hit_types.declaration.problems import Path as Place
 from annotator.hit_types.declaration.questionnaire_files import FOLDER, questionnaire_names
 from annotator.hit_types.declaration.references import References
 from annotator.hit_types.declaration.shape import questionnaire_shape_check
-from annotator.hit_types.declaration.texts import spec_translated, translations_check
+from annotator.hit_types.declaration.texts import texts_marked, translations_check
 from annotator.hit_types.shapes import JSON, FieldErrors, Stage, answers_in_words
 
 #: Characters of all files of one setting.
@@ -51,10 +51,6 @@ class Questionnaire:
     def stage(self) -> Stage:
         """Its questions, as a stage of a task."""
         return self.kind.stages({})[0]
-
-    def stage_in(self, language: str) -> Stage:
-        """Its questions in a language, where the file has translations for it."""
-        return _made(self, language).stages({})[0]
 
     def read(self, raw: Mapping[str, Any]) -> JSON:
         """What was answered, of the values that a form sent; raises ``FieldErrors``. Blank answers are left out."""
@@ -102,11 +98,6 @@ class Questionnaire:
         """What each attribute is, in words."""
         named = {one.name: one.title for one in self.kind.variables if not one.structured}
         return named | {name: one["title"] for name, one in self.spec.get("scores", {}).items()}
-
-
-def _made(one: Questionnaire, language: str) -> DeclaredHitType:
-    translated = spec_translated(one.spec, language)
-    return one.kind if translated is one.spec else hit_type_made(_as_hit_type(translated))
 
 
 def score_text(
@@ -178,7 +169,7 @@ def _read(document: DeclaredFile) -> Questionnaire:
     inner = _Within(document.lines, faults)
     References(_as_hit_type(spec), inner).check()
     faults.check()
-    made = Questionnaire(spec, hit_type_made(_as_hit_type(spec)))
+    made = Questionnaire(spec, hit_type_made(_as_hit_type(texts_marked(spec))))
     _scores_check(made, faults)
     translations_check(spec, faults)
     faults.check()
@@ -212,7 +203,7 @@ def _as_hit_type(spec: Mapping[str, Any]) -> dict[str, Any]:
         name: {**one, "required": False} if isinstance(one, Mapping) else one
         for name, one in (asked if isinstance(asked, Mapping) else {}).items()
     }
-    title = str(spec.get("title", ""))
+    title = spec.get("title", "")
     stage = {
         "title": title,
         "lead": spec.get("lead", ""),
@@ -254,7 +245,7 @@ def questionnaires_text(text: str) -> str:
     """What a study stores: files as they are written, with one kind of line end; names of questionnaires that come with
     Foretell become their files, so that a study keeps what it has asked. Raises ``DeclarationRefused``.
 
-    >>> questionnaires_text("demographics").splitlines()[0]
+    >>> questionnaires_text("demographics").splitlines()[1]
     'foretell_questionnaire: 1'
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()

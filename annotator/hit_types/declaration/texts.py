@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from annotator.hit_types.declaration.problems import Faults, shown_value
+from annotator.hit_types.wording import FileText
 
 #: Keys whose value is a text that annotators read.
 _TEXTS = {
@@ -31,30 +32,35 @@ PARTS = ("title", "task", "lead", "columns", "shuffled", "stages", "questions")
 KEY = "translations"
 
 
-def spec_translated(spec: Mapping[str, Any], language: str) -> Mapping[str, Any]:
-    """A file's value with its texts in a language, where it has translations; names, kinds and values stay.
+def texts_marked(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A file's value whose texts bring their translations; names, kinds and values stay as they are.
 
-    >>> spec = {"title": "Age", "questions": {"age": {"kind": "text", "ask": "Age"}}, "translations": {"de": {"Age": "Alter"}}}
-    >>> spec_translated(spec, "de")["questions"]
-    {'age': {'kind': 'text', 'ask': 'Alter'}}
+    >>> spec = {"questions": {"age": {"kind": "text", "ask": "Age"}}, "translations": {"de": {"Age": "Alter"}}}
+    >>> texts_marked(spec)["questions"]["age"]["ask"].others
+    {'de': 'Alter'}
     """
-    texts = spec.get(KEY, {}).get(language, {})
-    if not texts:
+    others: dict[str, dict[str, str]] = {}
+    for language, texts in spec.get(KEY, {}).items():
+        for text, translation in texts.items():
+            others.setdefault(text, {})[language] = translation
+    if not others:
         return spec
-    return {name: _said(name, value, texts) if name in PARTS else value for name, value in spec.items()}
+    return {name: _marked(name, value, others) if name in PARTS else value for name, value in spec.items()}
 
 
-def _said(key: str, value: Any, texts: Mapping[str, str]) -> Any:
+def _marked(key: str, value: Any, others: Mapping[str, Mapping[str, str]]) -> Any:
     if isinstance(value, str):
-        return texts.get(value, value) if key in _TEXTS else value
+        return FileText(value, others[value]) if key in _TEXTS and value in others else value
     if not isinstance(value, Mapping):
         return value
     if key in _NAMED:
         return {
-            name: texts.get(one, one) if isinstance(one, str) else _said("", one, texts)
+            name: (FileText(one, others[one]) if one in others else one)
+            if isinstance(one, str)
+            else _marked("", one, others)
             for name, one in value.items()
         }
-    return {name: _said(str(name), one, texts) for name, one in value.items()}
+    return {name: _marked(str(name), one, others) for name, one in value.items()}
 
 
 def texts_of(spec: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,6 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -90,7 +89,7 @@ def questionnaire_context(
         parts.append(
             {
                 "number": number + 1,
-                "stage": stage_shown(one.stage_in(get_language() or "")),
+                "stage": stage_shown(one.stage),
                 "prefix": prefix,
                 "response": _own(raw or {}, prefix),
                 "errors": _own(errors or {}, prefix),
