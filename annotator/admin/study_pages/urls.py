@@ -86,6 +86,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}manage/", view(manage.manage), name="study_manage"),
         path(f"{one}duplicate/", view(manage.duplicate), name="study_duplicate"),
         path(f"{one}archive/", view(manage.archive), name="study_archive"),
+        path(f"{one}newest-type/", view(manage.newest_type), name="study_newest_type"),
         path(f"{one}remove/", view(manage.delete), name="study_delete"),
         path(f"{one}audit/", view(audit.study_audit), name="study_audit"),
         path(f"{one}versions/", view(manage.versions), name="study_versions"),

@@ -79,6 +79,7 @@ SENT = {
     "payments/top-up/": "reviewer",
     "payments/": "reviewer",
     "archive/": "owner",
+    "newest-type/": "editor",
     "exam/exam/new/": "editor",
     "exam/exam/file/": "editor",
     "members/": "owner",

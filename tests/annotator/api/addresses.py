@@ -11,6 +11,7 @@ OF_STUDY = [
     ("study-resume", "post", "editor"),
     ("study-close", "post", "editor"),
     ("study-reopen", "post", "editor"),
+    ("study-newest-type", "post", "editor"),
     ("study-progress", "get", "viewer"),
     ("study-items", "get", "viewer"),
     ("images", "get", "viewer"),

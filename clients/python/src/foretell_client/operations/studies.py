@@ -384,6 +384,11 @@ class StudiesOperations:
         reply: Study = self._http.json("POST", f"studies/{part(slug)}/launch/")
         return reply
 
+    def newest_type(self, slug: str, /) -> Study:
+        """Let a draft use the latest version of its workspace's HIT type. Needs the role of an editor."""
+        reply: Study = self._http.json("POST", f"studies/{part(slug)}/newest-type/")
+        return reply
+
     def pause(self, slug: str, /) -> Study:
         """Stop giving out items. Needs the role of an editor."""
         reply: Study = self._http.json("POST", f"studies/{part(slug)}/pause/")
