@@ -177,7 +177,8 @@ def _read(document: DeclaredFile) -> Questionnaire:
 
 
 class _Within(Faults):
-    """Collects problems of the HIT type that a questionnaire is read as, under the places that they have in the file."""
+    """Collects problems of the questions of the HIT type that a questionnaire is read as, under the places that they have in the
+    file. Others are about what a questionnaire doesn't have, such as something measured."""
 
     def __init__(self, lines: dict[Place, int], outer: Faults):
         super().__init__(lines)
@@ -188,8 +189,6 @@ class _Within(Faults):
         place = tuple(path)
         if place[:3] == ("stages", _STAGE, "questions"):
             self.outer.add(place[2:], message)
-        elif place[:1] == ("stages",):
-            self.outer.add(("questions",), message)
 
 
 def _inside(path: Place) -> Place:

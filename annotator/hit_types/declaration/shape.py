@@ -63,6 +63,7 @@ def questionnaire_schema() -> Mapping[str, Any]:
     defs["choice"]["required"] = ["kind", "ask", "options"]
     defs["question"] = {
         **defs["question"],
+        "required": ["kind"],
         "properties": {"kind": {"enum": list(QUESTIONNAIRE_KINDS)}},
         "allOf": [
             one

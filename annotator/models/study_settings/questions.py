@@ -12,7 +12,7 @@ _HELP = (
 )
 
 
-class Questionnaires(models.Model):
+class AskedOfPeople(models.Model):
     """What people are asked about themselves and about the study. Each holds the whole files, so a study keeps what it asked."""
 
     questionnaire_before = setting(

@@ -70,7 +70,7 @@ def test_several_files_are_parts_of_one_page() -> None:
         (f"{START}questions:\n  a: {{kind: text, ask: x}}\nscores:\n  s: {{title: S, mean_of: [a], onto: [0, 1]}}", 9,
          ("scores", "s", "mean_of", 0), "scale or slider"),
         (f"{START}questions:\n  a: {{kind: text, ask: x}}\ntranslations:\n  de: {{y: z}}", 9, ("translations", "de", "y"), "no text"),
-        (f"{START}questions:\n  a: {{kind: text, ask: x}}\n---\n{START}questions:\n  a: {{kind: text}}", 14,
+        (f"{START}questions:\n  a: {{kind: text, ask: x}}\n---\n{START}questions:\n  a: {{kind: text}}", 15,
          ("questions", "a", "ask"), "missing"),
         (f"{START}questions:\n  a: {{kind: text, ask: x}}\n---\n{START}questions:\n  a: {{kind: text, ask: x}}", 1, ("name",), "twice"
          ""),
