@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from annotator.hit_types.declaration.problems import DeclarationRefused
@@ -13,6 +15,7 @@ from annotator.hit_types.declaration.questionnaire import (
 )
 from annotator.hit_types.declaration.questionnaire_files import questionnaire_names
 from annotator.hit_types.shapes import FieldErrors
+from foretell.env import ROOT
 
 START = "foretell_questionnaire: 1\nname: mine\ntitle: Mine\nsource: Our lab\nlicence: CC0 1.0\n"
 
@@ -84,3 +87,11 @@ def test_every_problem_names_its_place(
         questionnaires_text(text)
     found = [(one.line, one.path) for one in refused.value.problems if expected in one.message]
     assert (line, place) in found, str(refused.value)
+
+
+def test_the_guides_questionnaire_is_right() -> None:
+    guide = (ROOT / "docs/declare-a-hit-type.md").read_text(encoding="utf-8")
+    (written,) = re.findall(r"```text\n(foretell_questionnaire: 1.*?)```", guide, re.DOTALL)
+    (one,) = questionnaires_read(questionnaires_text(written))
+    assert one.values(one.read({"often": "5", "slowly": "2"}))["practice"] == "87.5"
+    assert all(f"`{name}`" in guide for name in questionnaire_names())
