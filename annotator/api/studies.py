@@ -38,6 +38,7 @@ from annotator.services.study import (
     study_update,
 )
 from annotator.services.study_templates import study_create_from_template
+from annotator.services.study_type import study_newest_type
 
 ERRORS = {400: ErrorsSerializer, 404: DetailSerializer}
 
@@ -132,6 +133,12 @@ class Studies(mixins.ListModelMixin, viewsets.GenericViewSet[Study]):
     def reopen(self, request: Request, slug: str) -> Response:
         """Make a closed study a paused one. Needs the role of an editor."""
         return self._shown(study_reopen(study=study_of(request, slug, EDITOR)))
+
+    @extend_schema(request=None, responses={200: StudySerializer, **ERRORS})
+    @action(detail=True, methods=["post"], url_path="newest-type")
+    def newest_type(self, request: Request, slug: str) -> Response:
+        """Let a draft use the latest version of its workspace's HIT type. Needs the role of an editor."""
+        return self._shown(study_newest_type(study=study_of(request, slug, EDITOR), by=person(request)))
 
     @extend_schema(responses={200: ProgressSerializer, 404: DetailSerializer})
     @action(detail=True)

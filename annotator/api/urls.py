@@ -20,6 +20,7 @@ from annotator.api import (
     payments,
     people,
     personal_links,
+    questionnaires,
     review,
     studies,
     study_life,
@@ -65,6 +66,9 @@ urlpatterns = [
     path("exclusions/<row:pk>/lift/", judgments.ExclusionLift.as_view(), name="exclusion_lift"),
     path("exports/<row:pk>/", judgments.ExportDetail.as_view(), name="export"),
     path("exports/<row:pk>/file/", judgments.ExportFile.as_view(), name="export_file"),
+    path(
+        "studies/<study:slug>/questionnaires/", questionnaires.Questionnaires.as_view(), name="questionnaires"
+    ),
     path("studies/<study:slug>/messages/", messages.Messages.as_view(), name="messages"),
     path("studies/<study:slug>/messages/settle/", messages.MessagesSettle.as_view(), name="messages_settle"),
     path("studies/<study:slug>/messages/new/", review.MessagesWrite.as_view(), name="messages_write"),

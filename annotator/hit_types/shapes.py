@@ -373,6 +373,9 @@ class Defaults:
     pay_per_item: str = "0"
     follow_ups: int = 0
     one_condition_per_instance: bool = False
+    #: Names of questionnaires that come with Foretell, separated by spaces, for before and after the tasks.
+    questionnaire_before: str = ""
+    questionnaire_after: str = ""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,37 @@ class Wording(str):
         return self.template, self.values
 
 
+class FileText(Wording):
+    """A text of a declared HIT type, with the translations that its file carries: language -> text."""
+
+    __slots__ = ("others",)
+    others: Mapping[str, str]
+
+    def __new__(cls, text: str, others: Mapping[str, str]) -> Self:
+        made = str.__new__(cls, text)
+        made.template, made.values, made.others = text, {}, others
+        return made
+
+    def __getnewargs__(self) -> tuple[str, Mapping[str, str]]:  # type: ignore[override]
+        return str(self), self.others
+
+    def changed(self, change: Callable[[str], str]) -> FileText:
+        """The same change made to the text and to each translation."""
+        return FileText(change(str(self)), {language: change(text) for language, text in self.others.items()})
+
+
+def put(template: str, **values: str) -> str:
+    """A text that is put together: translated part by part, if one of its parts can be.
+
+    >>> rated = put("{ask} {row}", ask=FileText("Rate", {"de": "Bewerte"}), row="A")
+    >>> rated, translated(rated, lambda text: text.others["de"] if isinstance(text, FileText) else text)
+    ('Rate A', 'Bewerte A')
+    """
+    if any(isinstance(value, Wording) for value in values.values()):
+        return Wording(template, values)
+    return template.format(**values)
+
+
 def translatable(template: str, **values: Any) -> Wording:
     """Mark a text for translation; ``values`` fill in the ``{names}`` of the template.
 
@@ -52,7 +83,7 @@ def translated(text: str, translate: Translate) -> str:
     """
     if not isinstance(text, Wording):
         return text
-    own = translate(text.template)
+    own = translate(text if isinstance(text, FileText) else text.template)
     if not text.values:
         return own
     return own.format(**{name: translated(value, translate) for name, value in text.values.items()})

@@ -30,6 +30,7 @@ from annotator.models.participation import Consent, Participation
 from annotator.models.payment import LedgerEntry, PayBatch, PayLine, PayPart
 from annotator.models.personal_link import PersonalLink
 from annotator.models.place_alert import PlaceAlert
+from annotator.models.questionnaire import QuestionnaireAnswer
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.replacement import Replacement
 from annotator.models.review_decision import ReviewDecision
@@ -97,6 +98,7 @@ __all__ = [
     "PlaceAlert",
     "Qualification",
     "QualificationEvent",
+    "QuestionnaireAnswer",
     "Rater",
     "Rehearsal",
     "RejectedWork",

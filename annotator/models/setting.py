@@ -28,6 +28,7 @@ class SettingGroup(Enum):
     JOINING = "Who can join"
     RECRUITMENT = "Recruitment"
     EXAM = "Practice and exam"
+    QUESTIONNAIRES = "Questionnaires"
     PERSONAL_DATA = "Personal data"
     PAY = "Pay"
 

@@ -74,6 +74,14 @@ def version_offered(*, workspace_id: int | None, name: str) -> DeclaredVersion |
     return found.select_related("declaration").order_by("-number").first()
 
 
+def version_newer(study: Study) -> DeclaredVersion | None:
+    """The latest version of a draft's own HIT type, if the study uses an earlier one; None for built-in types and after the launch."""
+    if not study.declaration_id or study.state != Study.State.DRAFT:
+        return None
+    latest = version_offered(workspace_id=study.workspace_id, name=study.hit_type)
+    return latest if latest is not None and latest.declaration_id != study.declaration_id else None
+
+
 def versions_offered(*, user: Any) -> list[DeclaredVersion]:
     """The latest version of each type of the workspaces in which a researcher may make studies, by workspace and name."""
     workspaces = workspaces_for(user=user, role=Membership.Role.EDITOR)

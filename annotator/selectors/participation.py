@@ -16,10 +16,20 @@ from annotator.models import GIVEN_BACK, ExamAttempt, Judgment, LedgerEntry, Par
 from annotator.selectors.consent import consented
 from annotator.selectors.places import near_end_sql
 from annotator.selectors.qualification import qualification_revoked, qualified, requirements_missing
+from annotator.selectors.questionnaire import BEFORE, questionnaire_due
 from annotator.selectors.snapshot import snapshot_content
 
 Step = Literal[
-    "consent", "instructions", "practice", "exam", "tasks", "left", "removed", "needs", "not_qualified"
+    "consent",
+    "instructions",
+    "practice",
+    "exam",
+    "questionnaire",
+    "tasks",
+    "left",
+    "removed",
+    "needs",
+    "not_qualified",
 ]
 
 
@@ -46,6 +56,12 @@ def participation_step(participation: Participation) -> Step:
         return "consent"
     if participation.instructions_at is None:
         return "instructions"
+    if (step := _training_step(participation, rules)) != "tasks":
+        return step
+    return "questionnaire" if questionnaire_due(participation, BEFORE) else "tasks"
+
+
+def _training_step(participation: Participation, rules: Mapping[str, Any]) -> Step:
     to_practise = rules["practice_required"] and participation.practice_done < len(rules["practice"])
     if not rules["exam_required"]:
         return "practice" if to_practise else "tasks"

@@ -39,6 +39,7 @@ from annotator.models import (
     Place,
     PlaceAlert,
     Qualification,
+    QuestionnaireAnswer,
     Rater,
     ReviewDecision,
     Study,
@@ -184,6 +185,7 @@ def _rows_remove(study: Study, rater: Rater, policy: str, why: str, by: User | N
     mine = {"study": study, "rater": rater}
     Message.objects.filter(**mine).delete()
     PlaceAlert.objects.filter(**mine).delete()
+    QuestionnaireAnswer.objects.filter(participation__in=_participations(mine)).delete()
     ReviewDecision.objects.filter(
         participation__in=_participations(mine), in_force=True, done_at=None
     ).update(in_force=False, undone_at=timezone.now())

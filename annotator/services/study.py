@@ -71,6 +71,8 @@ def study_create(
         "minutes_per_item": defaults.minutes_per_item,
         "min_seconds": defaults.min_seconds,
         "one_condition_per_instance": defaults.one_condition_per_instance,
+        "questionnaire_before": defaults.questionnaire_before,
+        "questionnaire_after": defaults.questionnaire_after,
     }
     with transaction.atomic():
         study = Study(

@@ -141,6 +141,7 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
         errors["pass_mark"] = [
             f"The exam asks {plural(most, 'question')}, so the pass mark can be at most {most}."
         ]
+    errors |= questionnaires_clean(study)
     if not isinstance(study.requires, list):
         errors["requires"] = ["Expected a list of qualifications."]
     else:
@@ -151,6 +152,25 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
         ]
         if unknown:
             errors["requires"] = [f"There is no such qualification: {', '.join(unknown)}."]
+    return errors
+
+
+def questionnaires_clean(study: Study) -> dict[str, list[str]]:
+    """Put the files of questionnaires that come with Foretell in the place of their names; returns what is wrong, by setting."""
+    errors: dict[str, list[str]] = {}
+    for name in ("questionnaire_before", "questionnaire_after"):
+        text = str(getattr(study, name) or "")
+        if not text.strip():
+            setattr(study, name, "")
+            continue
+        # Imported here: processes of studies without questionnaires start without the readers of YAML and JSON Schema.
+        from annotator.hit_types.declaration.problems import DeclarationRefused
+        from annotator.hit_types.declaration.questionnaire import questionnaires_text
+
+        try:
+            setattr(study, name, questionnaires_text(text))
+        except DeclarationRefused as error:
+            errors[name] = [str(problem) for problem in error.problems]
     return errors
 
 

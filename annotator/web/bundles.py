@@ -43,6 +43,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/changed.css",
         "css/preview_steps.css",
         "css/adjudicate.css",
+        "css/questionnaire.css",
         "css/example.css",
         "css/print.css",
     ),

@@ -9,13 +9,12 @@ from typing import Any
 import nh3
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext
 from markdown_it import MarkdownIt
 
 from annotator.hit_types.base import Example, HitType
 from annotator.hit_types.formats import table_rows
 from annotator.selectors.study_texts import TextHere
-from annotator.web.wording import other_language, stage_shown, wording_shown
+from annotator.web.wording import other_language, say, stage_shown, wording_shown
 
 _TAGS = {"p", "br", "strong", "em", "ul", "ol", "li", "h2", "h3", "h4", "blockquote", "code", "pre", "hr", "a", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
 _HEADING = re.compile(r"<h[1-6]>(.*?)</h[1-6]>", re.DOTALL)
@@ -76,7 +75,7 @@ def instructions_context(kind: HitType, shown: TextHere) -> list[dict[str, Any]]
                     "title": wording_shown(part.title),
                     "stage": stage_shown(kind.question_stage(part.payload, part.response), shown.language),
                     "response": part.response,
-                    "lines": kind.describe(part.payload, part.response, translate=gettext),
+                    "lines": kind.describe(part.payload, part.response, translate=say),
                     "reasoning_html": markdown_html(part.reasoning),
                     "language": language,
                 }

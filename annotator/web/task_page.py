@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext
-
 from annotator.hit_types.base import JSON, Stage, answers_in_words
 from annotator.models import Assignment, Message, Study
 from annotator.selectors.instructions import InstructionsChange, instructions_changed
@@ -19,7 +17,7 @@ from annotator.selectors.message import replies_unread
 from annotator.selectors.participation import PersonProgress
 from annotator.selectors.study import study_hit_type
 from annotator.web.addresses import study_url, task_url
-from annotator.web.wording import stages_shown, wording_shown
+from annotator.web.wording import say, stages_shown, wording_shown
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ def task_page(
         stage=stage,
         stages=stage_marks(stages, assignment.stage) if len(stages) > 1 else [],
         committed=answers_in_words(
-            kind.stages(assignment.item.payload, assignment.presentation)[: assignment.stage], before, gettext
+            kind.stages(assignment.item.payload, assignment.presentation)[: assignment.stage], before, say
         ),
         response=assignment.draft if raw is None else raw,
         errors=errors or {},

@@ -8,13 +8,21 @@ from dataclasses import replace
 from django.conf import settings
 from django.utils.translation import get_language, gettext
 
-from annotator.hit_types.base import Stage, translated
-from annotator.hit_types.wording import Wording
+from annotator.hit_types.base import Option, Stage, translated
+from annotator.hit_types.shapes import Passages
+from annotator.hit_types.wording import FileText, Wording
 
 
 def wording_shown(text: str) -> str:
     """A text of a HIT type in the language of the page. Material, which isn't marked, stays as it is."""
-    return translated(text, gettext)
+    return translated(text, say)
+
+
+def say(text: str) -> str:
+    """A text in the language of the page: from the catalogue, or from the file of a declared HIT type."""
+    if isinstance(text, FileText):
+        return text.others.get(get_language() or "", str(text))
+    return gettext(text)
 
 
 def other_language(code: str) -> str:
@@ -28,12 +36,12 @@ def stage_shown(stage: Stage, language: str = "") -> Stage:
     ``language`` is that of the material: blocks and options in another language than the page's say so.
     """
     language = other_language(language)
-    if get_language() == settings.LANGUAGE_CODE and not language:
+    if get_language() == settings.LANGUAGE_CODE and not language and not _translated_by_file(stage):
         return stage
     say = wording_shown
 
     def of(*texts: str) -> str:
-        return "" if all(isinstance(text, Wording) for text in texts if text) else language
+        return "" if all(_in_page_language(text) for text in texts if text) else language
 
     return replace(
         stage,
@@ -54,6 +62,11 @@ def stage_shown(stage: Stage, language: str = "") -> Stage:
                 field,
                 label=say(field.label),
                 help=say(field.help),
+                heading=say(field.heading),
+                heading_help=say(field.heading_help),
+                row=say(field.row),
+                ends=(say(field.ends[0]), say(field.ends[1])) if field.ends else None,
+                passages=_passages_shown(field.passages),
                 options=tuple(
                     replace(
                         option,
@@ -66,6 +79,36 @@ def stage_shown(stage: Stage, language: str = "") -> Stage:
             )
             for field in stage.fields
         ),
+    )
+
+
+def _translated_by_file(stage: Stage) -> bool:
+    """Whether the file of its type has translations: then a title, a question or an answer has them."""
+    options = (option.label for field in stage.fields for option in field.options)
+    texts = (stage.title, stage.lead, *(field.label for field in stage.fields), *options)
+    return any(isinstance(text, FileText) for text in texts)
+
+
+def _in_page_language(text: str) -> bool:
+    if isinstance(text, FileText):
+        return (get_language() or "") in text.others
+    return isinstance(text, Wording)
+
+
+def _passages_shown(passages: Passages | None) -> Passages | None:
+    if passages is None:
+        return None
+
+    def of(options: tuple[Option, ...]) -> tuple[Option, ...]:
+        return tuple(
+            replace(one, label=wording_shown(one.label), detail=wording_shown(one.detail)) for one in options
+        )
+
+    return replace(
+        passages,
+        categories=of(passages.categories),
+        severities=of(passages.severities),
+        none=wording_shown(passages.none),
     )
 
 

@@ -216,6 +216,7 @@ MOVED = (
     MovedTable(a.Item, _of_study(a.Item)),
     MovedTable(a.Participation, _of_study(a.Participation)),
     MovedTable(a.Consent, _of_study(a.Consent, "participation__study")),
+    MovedTable(a.QuestionnaireAnswer, _of_study(a.QuestionnaireAnswer, "participation__study")),
     MovedTable(a.ExamAttempt, _of_study(a.ExamAttempt, "participation__study")),
     MovedTable(a.ExamAnswer, _of_study(a.ExamAnswer, "attempt__participation__study")),
     MovedTable(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from django.db.models import Max
 from django.db.models.fields.json import KeyTextTransform
 
-from annotator.models import ExamAttempt, Item, Participation, Rater
+from annotator.models import ExamAttempt, Item, Participation, QuestionnaireAnswer, Rater
 from annotator.recruitment.registry import person_parameters
 from evaluation.core.filter_text import RATER, parse_filter
 from evaluation.ratings.columns import Codes
@@ -74,7 +74,7 @@ def _item_values(judgments: Judgments, name: str) -> list[str]:
 
 def _rater_values(judgments: Judgments) -> dict[int, dict[str, str]]:
     """Each rater's attributes: those from an imported file, the panel's join parameters without
-    those that name a person, and the best exam score."""
+    those that name a person, the answers to questionnaires, and the best exam score."""
     ids = judgments.raters.ids.tolist()
     values: dict[int, dict[str, str]] = {pk: {} for pk in ids}
     for pk, found in Rater.objects.filter(pk__in=ids).values_list("pk", "attributes"):
@@ -83,6 +83,9 @@ def _rater_values(judgments: Judgments) -> dict[int, dict[str, str]]:
     joined = Participation.objects.filter(study=judgments.study, rater__in=ids)
     for pk, found in joined.values_list("rater_id", "join_parameters"):
         values[pk] |= {name: text for name, text in _texts(found).items() if name not in ids_of_people}
+    answered = QuestionnaireAnswer.objects.filter(participation__in=joined).exclude(attributes={})
+    for pk, found in answered.values_list("participation__rater_id", "attributes"):
+        values[pk] |= _texts(found)
     scores = ExamAttempt.objects.filter(participation__in=joined, score__isnull=False).order_by()
     for pk, score in scores.values_list("participation__rater_id").annotate(best=Max("score")):
         values[pk][EXAM] = str(score)

@@ -304,9 +304,14 @@ def _alone(rows: Mapping[str, Iterator[Row]]) -> int:
     of_rater: dict[int, set[tuple[str, str]]] = {}
     for row in rows["rater"]:
         of_rater.setdefault(row["id"], set()).update((n, str(v)) for n, v in row["attributes"].items())
+    whose: dict[int, int] = {}
     for row in rows["participation"]:
+        whose[row["id"]] = row["rater_id"]
         of_rater.setdefault(row["rater_id"], set()).update(
             (n, str(v)) for n, v in row["join_parameters"].items()
         )
+    for row in rows["questionnaire_answer"]:
+        held = of_rater.setdefault(whose[row["participation_id"]], set())
+        held.update((n, str(v)) for n, v in row["attributes"].items())
     sizes = Counter(frozenset(values) for values in of_rater.values() if values)
     return sum(number for number in sizes.values() if number < FEW)

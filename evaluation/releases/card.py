@@ -27,6 +27,7 @@ _TABLES = {
     "instance": "The inputs that are explained, with the correct answer where there is one.",
     "system": "The models that were explained, with the method of explanation.",
     "participation": "Who joined, and how far they got.",
+    "questionnaire_answer": "The answers to questionnaires that are released as attributes of raters.",
     "consent": "Who consented, to which text (`digest` is its SHA-256).",
     "exam_attempt": "Results of the qualification exam.",
     "ledger_entry": "Bonuses and payments.",

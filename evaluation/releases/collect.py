@@ -10,7 +10,15 @@ from typing import Any
 
 from django.db.models import Model
 
-from annotator.models import Adjudication, Explanation, Judgment, Participation, PersonalLink, Rater
+from annotator.models import (
+    Adjudication,
+    Explanation,
+    Judgment,
+    Participation,
+    PersonalLink,
+    QuestionnaireAnswer,
+    Rater,
+)
 from evaluation.ratings.load import study_ratings
 from evaluation.releases.free_texts import Decisions, FreeTexts, Responses
 from evaluation.releases.pseudonyms import pseudonyms, source_released
@@ -152,7 +160,16 @@ class Collection:
             return pk
         if table.model is Participation:
             return int(dict(zip(table.columns, values, strict=True))["rater_id"])
+        if table.model is QuestionnaireAnswer:
+            return self._whose[int(dict(zip(table.columns, values, strict=True))["participation_id"])]
         return None
+
+    @cached_property
+    def _whose(self) -> dict[int, int]:
+        """Participation -> rater."""
+        return dict(
+            Participation.objects.filter(study__in=self.scope.study_pks).values_list("pk", "rater_id")
+        )
 
     def _shapes(self, table: ReleasedTable) -> dict[str, Callable[[Any], Any]]:
         """What is released of the columns of a table that hold more than reports need."""
@@ -163,6 +180,7 @@ class Collection:
         shapes: dict[str, dict[str, Callable[[Any], Any]]] = {
             "rater": {"attributes": chosen},
             "participation": {"join_parameters": chosen},
+            "questionnaire_answer": {"attributes": chosen},
             "snapshot": {"content": lambda content: {**content, "exam": None, "contact": ""}},
             "item": {"parts": self._parts},
             "judgment": {

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotator.core.words import listed, plural
-from annotator.models import Judgment, Participation, Rater, Study
+from annotator.models import Judgment, Participation, QuestionnaireAnswer, Rater, Study
 from evaluation.core.filter_text import RATER, parse_filter
 from evaluation.releases.small_cells import Coarsened, Coarsening, Values, rare, timing
 from evaluation.reports.choices import Choices
@@ -35,6 +35,9 @@ def rater_values(
         add(pk, values)
     joined = Participation.objects.filter(study__in=list(studies), rater__in=people)
     for pk, values in joined.exclude(join_parameters={}).values_list("rater_id", "join_parameters"):
+        add(pk, values)
+    answered = QuestionnaireAnswer.objects.filter(participation__in=joined).exclude(attributes={})
+    for pk, values in answered.values_list("participation__rater_id", "attributes"):
         add(pk, values)
     return {pk: {name: tuple(sorted(held)) for name, held in values.items()} for pk, values in found.items()}
 

@@ -25,6 +25,7 @@ from annotator.models import (
     LedgerEntry,
     Output,
     Participation,
+    QuestionnaireAnswer,
     Rater,
     Snapshot,
     Study,
@@ -238,6 +239,12 @@ TABLES = (
         lambda scope: Participation.objects.filter(study__in=scope.study_pks),
         moments=("finished_at",),
         by="rater_id",
+    ),
+    ReleasedTable(
+        QuestionnaireAnswer,
+        ("participation_id", "moment", "version", "attributes"),
+        lambda scope: QuestionnaireAnswer.objects.filter(participation__study__in=scope.study_pks).exclude(attributes={}),
+        by="participation_id",
     ),
     ReleasedTable(
         Consent,

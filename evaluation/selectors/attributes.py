@@ -38,6 +38,10 @@ WITH items AS MATERIALIZED (
     SELECT p.rater_id, p.join_parameters - %(persons)s::text[] FROM annotator_participation p
     WHERE p.study_id = ANY(%(studies)s) AND p.join_parameters <> '{}'
     UNION ALL
+    SELECT p.rater_id, q.attributes FROM annotator_questionnaireanswer q
+    JOIN annotator_participation p ON p.id = q.participation_id
+    WHERE p.study_id = ANY(%(studies)s) AND q.attributes <> '{}'
+    UNION ALL
     SELECT p.rater_id, jsonb_build_object('exam score', max(a.score)) FROM annotator_examattempt a
     JOIN annotator_participation p ON p.id = a.participation_id
     WHERE p.study_id = ANY(%(studies)s) AND a.score IS NOT NULL GROUP BY p.rater_id

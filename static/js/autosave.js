@@ -120,6 +120,11 @@
       form.addEventListener(sign, () => state(form, (foretell.keep.set(name, answers(form)) && words(form).here) || ""));
     }
   });
+  /* Who has a task has answered the questions that come before it. */
+  foretell.on("form[data-draft-url]", () => {
+    const before = foretell.keep.names("foretell.keep.questionnaire.").filter((name) => name.endsWith(".before"));
+    for (const name of before) foretell.keep.set(name, null);
+  });
   foretell.on("[data-forget]", (mark) => foretell.keep.set(`foretell.keep.${mark.dataset.forget}`, null));
 
   document.addEventListener("click", (event) => {

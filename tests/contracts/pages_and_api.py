@@ -36,6 +36,7 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "study_item_withdraw": ("POST items/{id}/withdraw/",),
     "study_item_delete": ("DELETE items/{id}/",),
     "study_duplicate": ("POST studies/{slug}/duplicate/",),
+    "study_newest_type": ("POST studies/{slug}/newest-type/",),
     "study_archive": ("POST studies/{slug}/archive/", "DELETE studies/{slug}/archive/"),
     "study_delete": ("POST studies/{slug}/delete/",),
     "studies_deleted": ("POST studies/{slug}/restore/",),

@@ -83,6 +83,8 @@ def test_a_newer_setting_is_in_the_snapshot_only_if_it_is_not_the_default() -> N
         "answer_only_raters",
         "confidence",
         "nothing_raters",
+        "questionnaire_after",
+        "questionnaire_before",
         "shared_items",
         "whole_explanations",
     }

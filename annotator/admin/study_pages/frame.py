@@ -58,6 +58,7 @@ TABS = (
         (
             ("admin:study_raters", "Raters", VIEWER),
             ("admin:study_participants", "All participants", VIEWER),
+            ("admin:study_questionnaires", "Questionnaires", VIEWER),
             ("admin:study_messages", "Messages", VIEWER),
             ("admin:study_payments", "Payments", VIEWER),
             ("admin:study_data_requests", "Deletion requests", REVIEWER),

@@ -9,12 +9,13 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods
 
-from annotator.admin.study_pages.frame import OWNER, VIEWER, render, study_page
+from annotator.admin.study_pages.frame import EDITOR, OWNER, VIEWER, render, study_page
 from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add, save_checked
 from annotator.core.words import listed, plural
 from annotator.forms.study_pages import DeleteForm, DuplicateForm
 from annotator.models import Study
+from annotator.selectors.declared_type import version_newer
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.study import deleted_studies_for
 from annotator.selectors.user import user_of
@@ -28,6 +29,7 @@ from annotator.services.study_removal import (
     study_restore,
     study_unarchive,
 )
+from annotator.services.study_type import study_newest_type
 
 
 @study_page(VIEWER)
@@ -35,8 +37,19 @@ def manage(request: HttpRequest, study: Study) -> HttpResponse:
     """Actions on the whole study."""
     return render(
         request, study, "manage", tab="settings", title=f"Duplicate, archive or delete {study.title}", days=KEPT_DAYS,
-        waiting=listed([] if study.archived_at else open_matters(study)),
+        waiting=listed([] if study.archived_at else open_matters(study)), newer=version_newer(study),
     )  # fmt: skip
+
+
+@study_page(EDITOR, methods=("POST",))
+def newest_type(request: HttpRequest, study: Study) -> HttpResponse:
+    """Let a draft use the latest version of its HIT type."""
+    try:
+        study_newest_type(study=study, by=user_of(request))
+        messages.success(request, "The study uses the latest version of its HIT type.")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("admin:study_manage", study.pk)
 
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"))

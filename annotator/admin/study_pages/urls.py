@@ -31,6 +31,7 @@ from annotator.admin.study_pages import (
     pay_batches,
     payments,
     personal_links,
+    questionnaires,
     raters,
     recruitment,
     rehearsals,
@@ -85,6 +86,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}manage/", view(manage.manage), name="study_manage"),
         path(f"{one}duplicate/", view(manage.duplicate), name="study_duplicate"),
         path(f"{one}archive/", view(manage.archive), name="study_archive"),
+        path(f"{one}newest-type/", view(manage.newest_type), name="study_newest_type"),
         path(f"{one}remove/", view(manage.delete), name="study_delete"),
         path(f"{one}audit/", view(audit.study_audit), name="study_audit"),
         path(f"{one}versions/", view(manage.versions), name="study_versions"),
@@ -111,6 +113,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}judgments/", view(rows.judgments), name="study_judgments"),
         path(f"{one}judgments/<row:judgment_pk>/", view(rows.judgment), name="study_judgment"),
         path(f"{one}participants/", view(participants.participants), name="study_participants"),
+        path(f"{one}questionnaires/", view(questionnaires.questionnaires), name="study_questionnaires"),
         path(f"{one}recruitment/links/", view(personal_links.personal_links), name="study_personal_links"),
         path(
             f"{one}recruitment/links.csv",

@@ -9,6 +9,7 @@ from annotator.hit_types.answers import YES_NO_WORDS, Answers
 from annotator.hit_types.declaration.shown import Presented, keys_of, option_of
 from annotator.hit_types.reading import stable_key
 from annotator.hit_types.shapes import JSON, Field, Level, Option, Variable
+from annotator.hit_types.wording import FileText, put
 
 Spellings = tuple[str, ...]
 #: A measured value: (what is added to the variable's name, unit within the item) -> label.
@@ -197,7 +198,9 @@ class ScaleQuestion(DeclaredQuestion):
 
     def one_field(self, seen: Presented, name: str, **more: Any) -> Field:
         found = super().one_field(seen, name, **more)
-        help_text = " ".join(filter(None, (found.help, self.anchors)))
+        help_text = (
+            put("{help} {anchors}", help=found.help, anchors=self.anchors) if found.help else self.anchors
+        )
         return Field(**{**vars(found), "help": help_text, "keys": digit_keys(self.steps), "scale": True})
 
     @property
@@ -235,7 +238,14 @@ def anchors_text(anchors: Mapping[str, str]) -> str:
     '1: poor; 5: good.'
     """
     named = sorted(anchors.items(), key=lambda one: int(one[0]))
-    return "; ".join(f"{number}: {text.rstrip('.')}" for number, text in named) + "."
+    texts = {f"at{place}": _unended(text) for place, (_, text) in enumerate(named)}
+    return put(
+        "; ".join(f"{number}: {{at{place}}}" for place, (number, _) in enumerate(named)) + ".", **texts
+    )
+
+
+def _unended(text: str) -> str:
+    return text.changed(_unended) if isinstance(text, FileText) else text.rstrip(".")
 
 
 def unit_key(*parts: str) -> str:

@@ -9,6 +9,7 @@ from annotator.hit_types.declaration.asking import DeclaredQuestion, Spellings, 
 from annotator.hit_types.declaration.asking_more import value_text
 from annotator.hit_types.declaration.shown import Presented, option_of
 from annotator.hit_types.shapes import JSON, Field, Option, Variable
+from annotator.hit_types.wording import put
 
 EQUAL = "equal"
 #: Parts of names: the field and the variable of a preference's strength, and the variables of whole answers.
@@ -127,7 +128,9 @@ class RankingQuestion(ComparingQuestion):
             one = self.one_field(
                 seen, self.field_name(option.value), about=self._about(seen), scale=True, distinct=distinct
             )
-            found.append(Field(**{**vars(one), "label": f"{self.ask} {option.label}"}))
+            found.append(
+                Field(**{**vars(one), "label": put("{ask} {option}", ask=self.ask, option=option.label)})
+            )
         return tuple(found)
 
     def check(self, response: JSON, payload: JSON) -> dict[str, str]:
@@ -192,7 +195,7 @@ class BestWorstQuestion(ComparingQuestion):
         for part in (BEST, WORST):
             one = self.one_field(seen, self.field_name(part), about=self._about(seen), distinct=self.name)
             label = self.spec.get(part, part.capitalize())
-            found.append(Field(**{**vars(one), "label": f"{self.ask} {label}"}))
+            found.append(Field(**{**vars(one), "label": put("{ask} {which}", ask=self.ask, which=label)}))
         return tuple(found)
 
     def check(self, response: JSON, payload: JSON) -> dict[str, str]:

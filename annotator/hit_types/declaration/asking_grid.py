@@ -15,6 +15,7 @@ from annotator.hit_types.declaration.asking import (
 )
 from annotator.hit_types.declaration.shown import Presented, option_of
 from annotator.hit_types.shapes import JSON, Field, Level, Option, Variable
+from annotator.hit_types.wording import put
 
 #: What the weighted mean of all rows is called, after the question.
 SCORE = "score"
@@ -48,12 +49,15 @@ class GridQuestion(DeclaredQuestion):
 
     def fields(self, seen: Presented) -> tuple[Field, ...]:
         anchors = anchors_text(self.spec["anchors"]) if self.steps else ""
-        heading_help = " ".join(filter(None, (self.spec.get("help", ""), anchors)))
+        own = self.spec.get("help", "")
+        heading_help = (
+            put("{help} {anchors}", help=own, anchors=anchors) if own and anchors else own or anchors
+        )
         found = []
         for name, row in self.rows.items():
             one = self.one_field(seen, self.field_name(name), about=self._about(seen))
             changes = {
-                "label": f"{self.ask} {row.label}",
+                "label": put("{ask} {row}", ask=self.ask, row=row.label),
                 "help": row.detail,
                 "row": row.label,
                 "heading": self.ask,

@@ -10,6 +10,7 @@ from typing import Any
 from annotator.hit_types.declaration.asking import DeclaredQuestion, Values
 from annotator.hit_types.declaration.shown import Presented, option_of
 from annotator.hit_types.shapes import JSON, Field, Option, Variable
+from annotator.hit_types.wording import put
 
 NONE, OTHER = "none", "other"
 #: What the variable with all chosen options is called, after the question.
@@ -30,7 +31,7 @@ class SeveralQuestion(DeclaredQuestion):
         chosen = self.one_field(seen, self.name, about=self._about(seen), kind="multi", alone=self._alone)
         if not self.spec.get(OTHER):
             return (chosen,)
-        label = f"{self.spec[OTHER]}: what?"
+        label = put("{other}: what?", other=self.spec[OTHER])
         return (chosen, Field(self._other, label, "text", when=((self.name, (OTHER,)),), max_length=500))
 
     @property
@@ -155,8 +156,11 @@ class SliderQuestion(NumberQuestion):
     def one_field(self, seen: Presented, name: str, **more: Any) -> Field:
         found = super().one_field(seen, name, **more)
         ends = (self.spec["low"], self.spec["high"])
-        said = f"{self.spec['least']}: {ends[0]}; {self.spec['most']}: {ends[1]}."
-        help_text = " ".join(filter(None, (self.spec.get("help", ""), said)))
+        said = put(
+            f"{self.spec['least']}: {{low}}; {self.spec['most']}: {{high}}.", low=ends[0], high=ends[1]
+        )
+        own = self.spec.get("help", "")
+        help_text = put("{help} {ends}", help=own, ends=said) if own else said
         return Field(**{**vars(found), "help": help_text, "step": self._step, "ends": ends})
 
     @property

@@ -12,6 +12,7 @@ from annotator.hit_types.declaration.items import columns_of, formats_of
 from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.prompting import material_text, prompt_draft
+from annotator.hit_types.declaration.texts import texts_marked
 from annotator.hit_types.shapes import JSON, Defaults, FieldErrors, Question, Variable
 
 EXAMPLES_HEADING = "## Worked examples"
@@ -20,6 +21,7 @@ EXAMPLES_HEADING = "## Worked examples"
 def hit_type_made(spec: Mapping[str, Any]) -> DeclaredHitType:
     """The type that a file declares, without its examples, practice, exam and prompt; the file has the form of the format, and
     its names refer to what there is."""
+    spec = texts_marked(spec)
     questions = [
         question_of(name, one)
         for stage in spec["stages"].values()
@@ -75,6 +77,8 @@ def _defaults(spec: Mapping[str, Any]) -> Defaults:
         pay_per_item=str(spec.get("pay", "0")),
         follow_ups=spec.get("follow_ups", 0),
         one_condition_per_instance=spec.get("one_condition_per_instance", False),
+        questionnaire_before=" ".join(spec.get("before", ())),
+        questionnaire_after=" ".join(spec.get("after", ())),
     )
 
 

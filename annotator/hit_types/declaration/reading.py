@@ -23,6 +23,7 @@ from annotator.hit_types.declaration.making import (
 from annotator.hit_types.declaration.problems import Faults
 from annotator.hit_types.declaration.references import References
 from annotator.hit_types.declaration.shape import shape_check
+from annotator.hit_types.declaration.texts import translations_check
 from annotator.hit_types.prompting import prompt_part, render_prompt
 from annotator.hit_types.shapes import JSON, FieldErrors, Question
 
@@ -41,6 +42,8 @@ def hit_type_read(source: str | bytes) -> DeclaredHitType:
     shape_check(document.value, faults)
     if isinstance(document.value, Mapping):
         References(document.value, faults).check()
+    faults.check()
+    translations_check(document.value, faults)
     faults.check()
     kind = hit_type_made(document.value)
     _contents(kind, faults)

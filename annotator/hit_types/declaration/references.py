@@ -12,6 +12,7 @@ from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.problems import Faults, Path, shown_value
 from annotator.hit_types.declaration.prompting import FORM, QUESTIONS
 from annotator.hit_types.declaration.prompting import MATERIAL as SHOWN
+from annotator.hit_types.declaration.questionnaire_files import questionnaire_names
 from annotator.hit_types.declaration.variable_checks import variable_checked
 
 _ITEM = {column.name for column in ITEM_COLUMNS}
@@ -375,6 +376,11 @@ class References:
         if not self._is_sound(("defaults",)):
             return
         defaults, exam = self.value.get("defaults", {}), self.value.get("exam")
+        for moment in ("before", "after"):
+            for place, name in enumerate(defaults.get(moment, ())):
+                if name not in questionnaire_names():
+                    known = ", ".join(questionnaire_names())
+                    self.faults.add(("defaults", moment, place), f'is "{name}"; expected one of: {known}')
         asked = defaults.get("exam_questions", 0)
         if asked > (len(exam) if isinstance(exam, list) else 0):
             self.faults.add(

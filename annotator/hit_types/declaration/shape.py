@@ -33,6 +33,7 @@ _PATTERNS = {
     "^[A-Za-z0-9][A-Za-z0-9_ .+-]{0,59}$": "at most 60 letters (without accents), digits, spaces, _, ., + and -",
     "^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$": "at most 60 letters, digits, _ and -",
     "^[1-9]$": "a number from 1 to 9",
+    "^[a-z]{2,3}(-[a-z0-9]{2,8})?$": "the code of a language, such as de",
     "^-?[0-9]{1,2}$": "a whole number of the scale",
     "^[0-9]{1,4}([.][0-9]{1,2})?$": "an amount such as 0.60",
 }
@@ -45,10 +46,88 @@ def schema() -> Mapping[str, Any]:
     return found
 
 
+#: The kinds of question that need no item.
+QUESTIONNAIRE_KINDS = ("choice", "yes_no", "several", "scale", "number", "slider", "grid", "text")
+#: What their questions can say in a HIT type only.
+_ABOUT_ITEMS = ("about", "required", "for_each", "roles", "options_of")
+
+
+@cache
+def questionnaire_schema() -> Mapping[str, Any]:
+    """The JSON Schema of a questionnaire: the questions of a HIT type that need no item, none of which must be answered."""
+    whole = schema()
+    defs = {name: dict(one) for name, one in whole["$defs"].items()}
+    for kind in QUESTIONNAIRE_KINDS:
+        named = defs[kind]["properties"]
+        defs[kind]["properties"] = {name: one for name, one in named.items() if name not in _ABOUT_ITEMS}
+    defs["choice"]["required"] = ["kind", "ask", "options"]
+    defs["question"] = {
+        **defs["question"],
+        "required": ["kind"],
+        "properties": {"kind": {"enum": list(QUESTIONNAIRE_KINDS)}},
+        "allOf": [
+            one
+            for one in defs["question"]["allOf"]
+            if one["if"]["properties"]["kind"]["const"] in QUESTIONNAIRE_KINDS
+        ],
+    }
+    name: Mapping[str, Any] = {"pattern": "^[a-z][a-z0-9_]{0,39}$"}
+    variable: Mapping[str, Any] = {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,79}$"}
+    score = {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "minLength": 1, "maxLength": 200, "description": "What it is called"},
+            "mean_of": {
+                "type": "array", "items": variable, "minItems": 1, "maxItems": 80,
+                "description": "The questions, or QUESTION_ROW of a grid, whose mean it is",
+            },
+            "reversed": {"type": "array", "items": variable, "maxItems": 80, "description": "Those that count from the other end"},
+            "onto": {
+                "type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2,
+                "description": "The lowest and the highest score",
+            },
+        },
+        "required": ["title", "mean_of", "onto"],
+        "additionalProperties": False,
+    }  # fmt: skip
+    properties = {
+        "foretell_questionnaire": {"const": 1, "description": "1, the version of the format"},
+        "name": whole["properties"]["name"],
+        "title": {**whole["properties"]["title"], "description": "What people read above the questions"},
+        "lead": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "A paragraph below the title"},
+        "source": {**whole["properties"]["source"], "description": "Where the questions come from"},
+        "licence": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "The terms on which they may be used"},
+        "questions": {
+            "type": "object", "propertyNames": name, "additionalProperties": {"$ref": "#/$defs/question"},
+            "minProperties": 1, "maxProperties": 80, "description": "Name: question, in order",
+        },
+        "scores": {
+            "type": "object", "propertyNames": name, "additionalProperties": score, "maxProperties": 20,
+            "description": "Name: mean of several answers",
+        },
+        "translations": whole["properties"]["translations"],
+    }  # fmt: skip
+    return {
+        "$schema": whole["$schema"],
+        "title": "Foretell questionnaire",
+        "type": "object",
+        "properties": properties,
+        "required": ["foretell_questionnaire", "name", "title", "source", "licence", "questions"],
+        "additionalProperties": False,
+        "$defs": defs,
+    }
+
+
 @cache
 def _validator() -> Any:
     faster = extend(Draft202012Validator, {"byKind": _by_kind})
     return faster(_faster(dict(schema()), schema()["$defs"]))
+
+
+@cache
+def _questionnaire_validator() -> Any:
+    whole = questionnaire_schema()
+    return extend(Draft202012Validator, {"byKind": _by_kind})(_faster(dict(whole), whole["$defs"]))
 
 
 def _by_kind(validator: Any, kinds: Mapping[str, Any], instance: Any, _: Any) -> Iterator[ValidationError]:
@@ -75,7 +154,16 @@ def _faster(part: Any, defs: Mapping[str, Any]) -> Any:
 
 def shape_check(value: Any, faults: Faults) -> None:
     """Add a problem for each place where a file's value doesn't have the form of the format."""
-    for error in _validator().iter_errors(value):
+    _errors_add(_validator(), value, faults)
+
+
+def questionnaire_shape_check(value: Any, faults: Faults) -> None:
+    """Add a problem for each place where a questionnaire's value doesn't have the form of the format."""
+    _errors_add(_questionnaire_validator(), value, faults)
+
+
+def _errors_add(validator: Any, value: Any, faults: Faults) -> None:
+    for error in validator.iter_errors(value):
         path = tuple(error.absolute_path)
         for place, message in _words(error):
             faults.add((*path, *place), message)

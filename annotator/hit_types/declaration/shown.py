@@ -9,6 +9,7 @@ from typing import Any
 from annotator.hit_types.answers import YES_NO_WORDS, Answers
 from annotator.hit_types.formats import format_of
 from annotator.hit_types.shapes import JSON, Block, FieldErrors, Option
+from annotator.hit_types.wording import put
 
 #: Where the order of the columns that a file shuffles is, in what is drawn for a rater.
 ORDER, COLUMNS = "order", "columns"
@@ -107,11 +108,12 @@ class Presented:
     def label(self, column: str) -> str:
         """What a column is called on the page."""
         if column in self._drawn:
-            return f"{self.layout.shuffled_label} {self._drawn.index(column) + 1}"
+            return put(f"{{label}} {self._drawn.index(column) + 1}", label=self.layout.shuffled_label)
         for show in self.layout.shows:
             if column in show:
                 shown = show[column]
-                return shown if isinstance(shown, str) else str(shown["label"])
+                label: str = shown if isinstance(shown, str) else shown["label"]
+                return label
         return column
 
     def blocks(self, stage: int) -> tuple[Block, ...]:
@@ -145,7 +147,13 @@ class Presented:
         elif spec["kind"] == "units" and column in self.layout.by_unit:
             for number, one in enumerate(self.entries(column), 1):
                 name = f"{column}_{one['key']}"
-                yield Block(name, f"{label} {number}", one["text"], group=group or column, format=style)
+                yield Block(
+                    name,
+                    put(f"{{label}} {number}", label=label),
+                    one["text"],
+                    group=group or column,
+                    format=style,
+                )
         elif spec["kind"] == "units":
             texts = tuple(one["text"] for one in self.entries(column))
             yield Block(column, label, items=texts, kind="list", group=group)
@@ -160,7 +168,13 @@ class Presented:
             turns.append(f"{one['role']}: {one['text']}")
             if f"turn{place}" in judged:
                 name = f"{column}_turn{place}"
-                yield Block(name, f"{label} {place}", items=tuple(turns), kind="list", group=group or column)
+                yield Block(
+                    name,
+                    put(f"{{label}} {place}", label=label),
+                    items=tuple(turns),
+                    kind="list",
+                    group=group or column,
+                )
                 turns = []
         if turns:
             yield Block(

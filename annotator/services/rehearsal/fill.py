@@ -17,6 +17,13 @@ from annotator.hit_types.arms import arm_of, explained_key
 from annotator.hit_types.base import JSON
 from annotator.models import Assignment, ExamQuestion, Judgment, Participation, Rater, Study, User
 from annotator.selectors.participation import participation_step
+from annotator.selectors.questionnaire import (
+    AFTER,
+    BEFORE,
+    questionnaire_due,
+    questionnaire_text,
+    questionnaires_of,
+)
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.services.assignment import assignment_next
@@ -29,6 +36,7 @@ from annotator.services.participation import (
     practice_advance,
     practice_answer,
 )
+from annotator.services.questionnaire import questionnaire_submit
 from annotator.services.rehearsal.answers import accuracies, rehearsal_answer
 from annotator.services.rehearsal.places import rehearsal_prepare
 from annotator.services.submit_and_next import turn_take
@@ -99,6 +107,9 @@ def rehearse(
         assignment = assignment_next(participation=participation)
         if assignment is None:
             participation_finish(participation=participation)
+            if questionnaire_due(participation, AFTER):
+                answers = _made_up(participation, AFTER)
+                questionnaire_submit(participation=participation, moment=AFTER, raw=answers)
             continue
         play(assignment, rater, rng)
         total += 1
@@ -125,8 +136,24 @@ def take_steps(participation: Participation) -> None:
         elif step == "exam":
             attempt = exam_start(participation=participation)
             exam_submit(attempt=attempt, answers=right_answers(participation, attempt.drawn))
+        elif step == "questionnaire":
+            questionnaire_submit(
+                participation=participation, moment=BEFORE, raw=_made_up(participation, BEFORE)
+            )
         else:
             return
+
+
+def _made_up(participation: Participation, moment: str) -> JSON:
+    """Any answers to the questionnaires of a moment, under the names of their form's fields."""
+    from annotator.hit_types.declaration.questionnaire import prefix_of
+
+    raw: JSON = {}
+    for number, one in enumerate(questionnaires_of(questionnaire_text(participation, moment))):
+        whose = f"{one.name} {participation.pk}"
+        answer = rehearsal_answer(one.stage, gold=None, item_key=whose, accuracy=1.0, rng=Random(whose))
+        raw |= {f"{prefix_of(number)}{name}": value for name, value in answer.items()}
+    return raw
 
 
 def right_answers(participation: Participation, drawn: list[str]) -> dict[str, JSON]:

@@ -14,6 +14,7 @@ from annotator.selectors.exits import finished_as
 from annotator.selectors.last_answer import last_answer
 from annotator.selectors.participation import earnings_in
 from annotator.selectors.places import places_for
+from annotator.selectors.questionnaire import AFTER, questionnaire_due, questionnaire_text
 from annotator.services.participation import (
     participation_leave,
     participation_return,
@@ -42,6 +43,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "study": participation.study,
         "earnings": earnings,
         "me_url": reverse("annotator:me"),
+        "forget": _draft_of(participation),
     } | exit_context(participation, finished_as(participation, done=earnings.done), earnings)
     if last := last_answer(participation):
         context |= {
@@ -64,6 +66,9 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
     participation = participant(request, slug)
     if participation.state == Participation.State.ACTIVE:
         participation_leave(participation=participation)
+        participation.refresh_from_db(fields=["state", "finished_at"])
+        if questionnaire_due(participation, AFTER):
+            return redirect("annotator:questionnaire", slug=slug, moment=AFTER)
     return redirect("annotator:left", slug=slug)
 
 
@@ -86,5 +91,11 @@ def left(request: HttpRequest, slug: str) -> HttpResponse:
         "earnings": earnings,
         "declined": not consented(participation) and participation.instructions_at is None,
         "may_return": participation.study.state != Study.State.CLOSED,
+        "forget": _draft_of(participation),
     }
     return render(request, "annotator/left.html", context | exit_shown(participation, earnings))
+
+
+def _draft_of(participation: Participation) -> str:
+    """The answers to questions after the tasks that the browser keeps until they are submitted; empty if nothing was asked."""
+    return f"questionnaire.{participation.pk}.{AFTER}" if questionnaire_text(participation, AFTER) else ""

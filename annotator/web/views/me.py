@@ -19,18 +19,28 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.accounts.receipt import receipt_done, receipt_path, receipt_remember
 from annotator.accounts.return_link import return_path
 from annotator.hit_types.base import Stage
-from annotator.models import Consent, ExamAnswer, ExamAttempt, Judgment, Message, Participation, Rater
+from annotator.models import (
+    Consent,
+    ExamAnswer,
+    ExamAttempt,
+    Judgment,
+    Message,
+    Participation,
+    QuestionnaireAnswer,
+    Rater,
+)
 from annotator.selectors.ledger import LedgerLine, ledger_lines
 from annotator.selectors.owed import CENT
 from annotator.selectors.participation import Earnings, earnings_of
 from annotator.selectors.places import place_alerts_of
+from annotator.selectors.questionnaire import questionnaire_said
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
 from annotator.services.message import message_send, replies_read
 from annotator.services.participation import rater_for
 from annotator.web.exits import exit_shown
 from annotator.web.views.common import participant, safe_url, says_refusals
-from annotator.web.wording import stage_shown, stages_shown
+from annotator.web.wording import say, stage_shown, stages_shown
 
 
 @require_GET
@@ -197,13 +207,20 @@ def own_data(rater: Rater) -> Iterator[str]:
         kind, question = study_hit_type(answer.attempt.participation.study), answer.question
         yield line(
             "exam answer", number=answer.attempt.number, shown=shown_in([stage_shown(kind.question_stage(question.payload, question.gold))]),
-            answers=dict(kind.describe(question.payload, answer.response, translate=gettext)),
+            answers=dict(kind.describe(question.payload, answer.response, translate=say)),
+        )  # fmt: skip
+    for given in QuestionnaireAnswer.objects.filter(participation__rater=rater).select_related(
+        "participation__study", "snapshot"
+    ):
+        yield line(
+            "questionnaire", study=given.participation.study.title, at=given.answered_at, moment=given.moment,
+            answers=questionnaire_said(given, say),
         )  # fmt: skip
     judgments = Judgment.objects.filter(rater=rater).order_by("id")
     for judgment in judgments.select_related("item", "study", "assignment").iterator(chunk_size=500):
         kind = study_hit_type(judgment.study)
         drawn = judgment.assignment.presentation if judgment.assignment else None
-        said = dict(kind.describe(judgment.item.payload, judgment.response, drawn, gettext))
+        said = dict(kind.describe(judgment.item.payload, judgment.response, drawn, say))
         yield line(
             "answer", study=judgment.study.title, at=judgment.created_at, seconds=judgment.seconds,
             shown=shown_in(stages_shown(kind.stages(judgment.item.payload, drawn))), answers=said, signals=judgment.signals,

@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -24,7 +23,7 @@ from annotator.web.markdown import instructions_context
 from annotator.web.task_page import TaskPage, stage_marks
 from annotator.web.views.preview_steps import preview_bar
 from annotator.web.views.task import raw_response, template
-from annotator.web.wording import stages_shown, wording_shown
+from annotator.web.wording import say, stages_shown, wording_shown
 
 
 @never_cache
@@ -96,7 +95,7 @@ def task_turn(
             if current + 1 < len(stages):
                 current += 1
             else:
-                said = kind.describe(payload, before, presentation, gettext)
+                said = kind.describe(payload, before, presentation, say)
                 number, current, before = (number + 1) % count, 0, {}
                 key, payload = item_at(number) or (key, payload)
                 presentation = kind.present(payload, presentation_rng(seed=study.seed, item_key=key, rater=0))
@@ -106,7 +105,7 @@ def task_turn(
         study=study,
         stage=stages[current],
         stages=stage_marks(stages, current) if len(stages) > 1 else [],
-        committed=answers_in_words(kind.stages(payload, presentation)[:current], before, gettext),
+        committed=answers_in_words(kind.stages(payload, presentation)[:current], before, say),
         response=raw,
         errors=errors,
         submit_url=request.path,

@@ -19,6 +19,7 @@ from annotator.models import Participation, Study
 from annotator.recruitment.panel import COMPLETED, DECLINED, PARTLY, SCREENED_OUT, CompletionCode
 from annotator.selectors.participation import Earnings, exam_pay_words
 from annotator.selectors.places import Places
+from annotator.selectors.questionnaire import AFTER, BEFORE
 from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.selectors.study_texts import consent_here, draft_rules, question_here
 from annotator.selectors.workload import study_workload
@@ -27,6 +28,7 @@ from annotator.web.language import study_language_use
 from annotator.web.markdown import markdown_html
 from annotator.web.views.join import invitation_facts
 from annotator.web.views.question_pages import missed_question
+from annotator.web.views.questionnaire import questionnaire_context
 from annotator.web.wording import other_language
 
 Context = dict[str, Any]
@@ -53,7 +55,9 @@ def preview_steps(study: Study) -> list[PreviewStep]:
         ("exam", "Exam", study.exam_required),
         ("passed", "Exam passed", study.exam_required),
         ("failed", "Exam failed", study.exam_required),
+        ("before", "Questions before", bool(study.questionnaire_before)),
         ("task", "Tasks", has_items),
+        ("after", "Questions after", bool(study.questionnaire_after)),
         ("stopped", "After stopping", True),
         ("done", "End", True),
     ]
@@ -170,6 +174,19 @@ def _declined(study: Study, kind: HitType) -> Context:
     return {"earnings": earnings, "declined": True, "may_return": True} | _exit(study, DECLINED, earnings)
 
 
+def _questions(study: Study, moment: str) -> Context:
+    shown = questionnaire_context(study, moment, getattr(study, f"questionnaire_{moment}"))
+    return shown | {"submit_url": reverse("annotator:preview_step", args=[study.pk, moment])}
+
+
+def _before(study: Study, kind: HitType) -> Context:
+    return _questions(study, BEFORE)
+
+
+def _after(study: Study, kind: HitType) -> Context:
+    return _questions(study, AFTER)
+
+
 def _earned(study: Study, *, tasks: int) -> Earnings:
     """What somebody would have earned who did this many tasks."""
     return Earnings(
@@ -199,6 +216,8 @@ _PAGES: dict[str, tuple[str, Any]] = {
     "declined": ("annotator/left.html", _declined),
     "passed": ("annotator/exam_result.html", _passed),
     "failed": ("annotator/exam_result.html", _failed),
+    "before": ("annotator/questionnaire.html", _before),
+    "after": ("annotator/questionnaire.html", _after),
     "stopped": ("annotator/left.html", _stopped),
     "done": ("annotator/done.html", _done),
 }

@@ -14,7 +14,7 @@ from annotator.hit_types.confidence import without_confidence
 from annotator.models import Study
 from annotator.selectors.study_texts import QuestionHere
 from annotator.web.task_page import TaskPage, stage_marks
-from annotator.web.wording import other_language, stage_shown, stages_shown, wording_shown
+from annotator.web.wording import other_language, say, stage_shown, stages_shown, wording_shown
 
 
 def practice_turn(
@@ -45,7 +45,7 @@ def practice_turn(
         study=study,
         stage=seen[step],
         stages=stage_marks(seen, step) if last else [],
-        committed=answers_in_words(stages[:step], earlier, gettext),
+        committed=answers_in_words(stages[:step], earlier, say),
         response=sent or {},
         errors=errors,
         submit_url=url,
@@ -76,8 +76,8 @@ def _verdict(kind: HitType, study: Study, shown: QuestionHere, answers: JSON, ur
     return page.context() | {
         "answered": True,
         "right": kind.grade(response, question.gold).passed,
-        "given": kind.describe(question.payload, response, translate=gettext),
-        "correct": kind.describe(question.payload, question.gold, translate=gettext),
+        "given": kind.describe(question.payload, response, translate=say),
+        "correct": kind.describe(question.payload, question.gold, translate=say),
         "reason": question.reason,
         "reason_language": other_language(shown.language),
     }
@@ -116,8 +116,8 @@ def missed_question(kind: HitType, shown: QuestionHere, response: JSON, number: 
     return {
         "number": number,
         "stage": stage_shown(kind.question_stage(question.payload, question.gold), shown.language),
-        "given": kind.describe(question.payload, response, translate=gettext),
-        "correct": kind.describe(question.payload, question.gold, translate=gettext),
+        "given": kind.describe(question.payload, response, translate=say),
+        "correct": kind.describe(question.payload, question.gold, translate=say),
         "reason": question.reason,
         "reason_language": other_language(shown.language),
     }

@@ -16,6 +16,7 @@ from annotator.selectors.consent import asked_again
 from annotator.selectors.participation import participation_step
 from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at
+from annotator.selectors.questionnaire import BEFORE
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import consent_here, instructions_here, question_here
@@ -53,6 +54,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     step = participation_step(participation)
     if nothing_to_prepare_for(participation, step):
         return no_places(request, participation)
+    if step == "questionnaire":
+        return redirect("annotator:questionnaire", slug=slug, moment=BEFORE)
     if step in _PAGES:
         return redirect(_PAGES[step], slug=slug)
     if step == "left" and participation.panel_ended:
@@ -64,7 +67,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
 
 def nothing_to_prepare_for(participation: Participation, step: str) -> bool:
     """Whether the study has no task left for somebody who is still preparing, so that preparing would be pointless."""
-    if step not in ("consent", "instructions", "practice", "exam"):
+    if step not in ("consent", "instructions", "practice", "exam", "questionnaire"):
         return False
     if participation.exam_attempts.filter(submitted_at__isnull=True).exists():
         return False  # they have begun, so they may finish

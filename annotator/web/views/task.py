@@ -20,6 +20,7 @@ from annotator.core.errors import Conflict, ConsentOutdated, DraftConflict, Refu
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Assignment, Participation
 from annotator.selectors.participation import progress_of
+from annotator.selectors.questionnaire import AFTER, questionnaire_due
 from annotator.selectors.user import user_of
 from annotator.services.assignment import assignment_next, assignment_return, lease_extend, own_lease
 from annotator.services.draft import draft_save
@@ -64,6 +65,8 @@ def no_task(request: HttpRequest, participation: Participation, refusal: Refused
     complete = refusal is None or refusal.kind == "full"
     if complete and participation.assignments.filter(state=Assignment.State.SUBMITTED).exists():
         participation_finish(participation=participation)
+        if questionnaire_due(participation, AFTER):
+            return to_page(request, reverse("annotator:questionnaire", args=[slug, AFTER]))
         return to_page(request, reverse("annotator:done", args=[slug]))
     if request.headers.get("HX-Request"):
         return to_page(request, reverse("annotator:tasks", args=[slug]))

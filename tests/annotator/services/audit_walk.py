@@ -342,6 +342,7 @@ WALK: dict[str, tuple[AuditAction, Callable[[World], Any]]] = {
 EXEMPT = {
     "account_language_set": "a person's own choice of the language of their pages",
     "study_clean": "checks an unsaved row",
+    "study_newest_type": "needs a type of the workspace: test_study_type checks its entry",
     "study_texts_clean": "checks an unsaved row",
     "study_templates": "reads",
     "invitation_digest": "computes",

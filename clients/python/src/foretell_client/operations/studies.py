@@ -19,6 +19,22 @@ StudyState = Literal["draft", "live", "paused", "closed"]
 WholeExplanations = Literal["no", "spread", "together"]
 
 
+class AnswerCount(TypedDict):
+    text: str
+    count: int
+
+
+class Answers(TypedDict):
+    name: str
+    title: str
+    answered: int
+    values: list[AnswerCount]
+    distinct: int
+    least: float | None
+    middle: float | None
+    most: float | None
+
+
 class Archive(TypedDict, total=False):
     anyway: bool
 
@@ -92,6 +108,8 @@ class StudyPatch(TypedDict, total=False):
     budget_cap: str | None
     erasure_policy: ErasurePolicy
     retention_days: int | None
+    questionnaire_before: str
+    questionnaire_after: str
     title: str
     summary: str
     contact: str
@@ -143,6 +161,17 @@ class Progress(TypedDict):
     excluded: int
 
 
+class QuestionnaireCount(TypedDict):
+    moment: str
+    asked: int
+    blank: int
+    attributes: list[Answers]
+
+
+class Questionnaires(TypedDict):
+    moments: list[QuestionnaireCount]
+
+
 class Study(TypedDict):
     state: StudyState
     role: str
@@ -186,6 +215,8 @@ class Study(TypedDict):
     budget_cap: str | None
     erasure_policy: ErasurePolicy
     retention_days: int | None
+    questionnaire_before: str
+    questionnaire_after: str
     slug: str
     title: str
     hit_type: str
@@ -253,6 +284,8 @@ class StudyCreate(TypedDict, total=False):
     budget_cap: str | None
     erasure_policy: ErasurePolicy
     retention_days: int | None
+    questionnaire_before: str
+    questionnaire_after: str
     slug: Required[str]
     title: Required[str]
     summary: str
@@ -351,6 +384,11 @@ class StudiesOperations:
         reply: Study = self._http.json("POST", f"studies/{part(slug)}/launch/")
         return reply
 
+    def newest_type(self, slug: str, /) -> Study:
+        """Let a draft use the latest version of its workspace's HIT type. Needs the role of an editor."""
+        reply: Study = self._http.json("POST", f"studies/{part(slug)}/newest-type/")
+        return reply
+
     def pause(self, slug: str, /) -> Study:
         """Stop giving out items. Needs the role of an editor."""
         reply: Study = self._http.json("POST", f"studies/{part(slug)}/pause/")
@@ -359,6 +397,11 @@ class StudiesOperations:
     def progress(self, slug: str, /) -> Progress:
         """Counts of places, judgments and raters; median time and pay."""
         reply: Progress = self._http.json("GET", f"studies/{part(slug)}/progress/")
+        return reply
+
+    def questionnaires(self, slug: str, /) -> Questionnaires:
+        """How many people gave each answer before and after the tasks; rehearsals don't count."""
+        reply: Questionnaires = self._http.json("GET", f"studies/{part(slug)}/questionnaires/")
         return reply
 
     def reopen(self, slug: str, /) -> Study:
