@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0049_personal_links'),
+        ('annotator', '0050_workspace_limits'),
     ]
 
     operations = [
