@@ -1,14 +1,4 @@
-from collections.abc import Mapping
-from typing import Any
-
 from django.apps import AppConfig
-
-
-def _posterior_bits(study: Any) -> Mapping[int, float]:
-    """Imported when somebody sorts by it, since it needs numpy, which web processes do without."""
-    from evaluation.ratings.posterior import posterior_bits
-
-    return posterior_bits(study=study)
 
 
 class EvaluationConfig(AppConfig):
@@ -21,10 +11,11 @@ class EvaluationConfig(AppConfig):
         from annotator.core.news import news_source
         from annotator.selectors.adjudication import order_register
         from evaluation.selectors.background import runs_as_work
+        from evaluation.selectors.kept import posterior_bits_kept
         from evaluation.selectors.news import quality_news
         from evaluation.services.erasure import names_forget, releases_holding
 
-        order_register("posterior", "how unsure Dawid and Skene’s model is of the label", _posterior_bits)
+        order_register("posterior", "how unsure Dawid and Skene’s model is of the label", posterior_bits_kept)
         work_source("runs", runs_as_work)
         news_source("agreement and runs", quality_news, "quality")
         keeper("reports and releases", Keeper(remains=releases_holding, forget=names_forget))
