@@ -32,7 +32,7 @@ from annotator.models.personal_link import PersonalLink
 from annotator.models.place_alert import PlaceAlert
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.replacement import Replacement
-from annotator.models.review_decision import ReviewDecision
+from annotator.models.review_decision import ReviewDecision, UnpaidWork
 from annotator.models.setting import (
     Change,
     Setting,
@@ -111,6 +111,7 @@ __all__ = [
     "StudyImage",
     "System",
     "Tombstone",
+    "UnpaidWork",
     "User",
     "Workspace",
     "WorkspaceMember",

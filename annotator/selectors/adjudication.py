@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -208,6 +208,63 @@ def settled(given: Iterable[Labels]) -> Labels:
         for label, n in counted.most_common(1)
         if n >= FIRST_ROUND
     }
+
+
+@dataclass(frozen=True)
+class SettledLabel:
+    """What adjudicators made of one unit. ``label`` is the one that two of them gave, empty if none; ``adjudicators`` how many labelled
+    it, and ``third`` whether the third of them decided; None without a label."""
+
+    label: str
+    adjudicators: int
+    third: bool | None
+
+    @property
+    def third_words(self) -> str:
+        """``yes``, ``no``, or empty if nothing is decided."""
+        return "" if self.third is None else "yes" if self.third else "no"
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """The cells of a table of ratings: ``SETTLED_COLUMNS``."""
+        return self.label, str(self.adjudicators) if self.adjudicators else "", self.third_words
+
+
+#: Columns of tables of ratings, with what is in them.
+SETTLED_COLUMNS = {
+    "adjudicated": "the unit's label that two adjudicators gave, beside the raters' own; empty if there is none",
+    "adjudicators": "how many people adjudicated the unit; empty if nobody did",
+    "third_decided": "yes if the third adjudicator decided between the first two, no if those agreed; empty without an adjudicated label",
+}
+NOT_ADJUDICATED = SettledLabel("", 0, None)
+
+
+def settled_labels(given: Sequence[tuple[int, Labels]]) -> dict[tuple[str, str], SettledLabel]:
+    """What the adjudicators of one item, (seat, labels) each in order of seat, made of each of its units.
+
+    >>> one, two, three = {("q", ""): "yes"}, {("q", ""): "no"}, {("q", ""): "no"}
+    >>> settled_labels([(1, one), (2, two), (3, three)])
+    {('q', ''): SettledLabel(label='no', adjudicators=3, third=True)}
+    >>> settled_labels([(1, one)])[("q", "")].cells
+    ('', '1', '')
+    """
+    decided = settled(labels for _, labels in given)
+    first = settled(labels for seat, labels in given if seat <= FIRST_ROUND)
+    people = Counter(unit for _, labels in given for unit in labels)
+    return {
+        unit: SettledLabel(decided.get(unit, ""), n, unit not in first if unit in decided else None)
+        for unit, n in people.items()
+    }
+
+
+def settled_labels_of(study: Study) -> dict[int, dict[tuple[str, str], SettledLabel]]:
+    """Item's id -> what adjudicators made of its units, by (variable, unit suffix); items without adjudications are left out. One query."""
+    kind = study_hit_type(study)
+    given: dict[int, list[tuple[int, Labels]]] = {}
+    rows = _active(study).values_list("item", "item__payload", "seat", "response")
+    for item, payload, seat, response in rows:
+        given.setdefault(item, []).append((seat, labels_of(kind, payload, response)))
+    return {item: settled_labels(labels) for item, labels in given.items()}
 
 
 @dataclass(frozen=True)

@@ -103,10 +103,11 @@ def with_size(studies: QuerySet[Study]) -> QuerySet[Study]:
 
 def study_is_large(study: Study) -> bool:
     """Whether the study has at least ``LARGE`` judgments, so that its figures are kept; a query unless it was found ``sized``."""
-    known = getattr(study, "is_large", None)
+    known: bool | None = getattr(study, "is_large", None)
     if known is None:
-        known = with_size(Study.objects.filter(pk=study.pk)).values_list("is_large", flat=True).get()
-    return bool(known)
+        judgments = Judgment.objects.filter(study=study).order_by()
+        known = judgments[LARGE - 1 : LARGE].exists()
+    return known
 
 
 def study_role(*, user: Any, study: Study) -> Membership.Role | None:

@@ -93,6 +93,27 @@ def test_the_csv_has_the_figures_of_the_page() -> None:
         assert [row["name"] for row in own] == [one.name for one in found.tables[by]]
 
 
+def test_the_api_has_the_figures_of_the_page() -> None:
+    study = small_study()
+    client = client_of(study)
+    address = f"/api/v1/studies/{study.slug}/disagreement/"
+    reply = client.get(address).json()
+    found = disagreement_sources(study=study)
+    assert found is not None
+    assert (reply["ready"], reply["coefficient"]["value"]) == (True, found.coefficient.value)
+    tables = {one["by"]: one for one in reply["tables"]}
+    assert {by: [row["name"] for row in table["rows"]] for by, table in tables.items()} == {
+        by: [one.name for one in rows] for by, rows in found.tables.items()
+    }
+    assert tables["system"]["rows"][0]["share_of_disagreement"] == 1.0
+    assert client.get(address, {"varaible": "helpful"}).status_code == 400
+    empty = make_study(items=1)
+    assert client_of(empty).get(f"/api/v1/studies/{empty.slug}/disagreement/").json()["coefficient"] is None
+    stranger = Client()
+    stranger.force_login(make_user(staff=True))
+    assert stranger.get(address).status_code == 404
+
+
 def test_the_number_of_queries_is_constant(django_assert_max_num_queries) -> None:  # type: ignore[no-untyped-def]
     def queries(items: int) -> int:
         study = make_study()
