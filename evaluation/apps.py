@@ -10,8 +10,8 @@ class EvaluationConfig(AppConfig):
         from annotator.core.kept_elsewhere import Keeper, keeper
         from annotator.core.news import news_source
         from annotator.selectors.adjudication import order_register
+        from evaluation.reports.kept import posterior_bits_kept
         from evaluation.selectors.background import runs_as_work
-        from evaluation.selectors.kept import posterior_bits_kept
         from evaluation.selectors.news import quality_news
         from evaluation.services.erasure import names_forget, releases_holding
 

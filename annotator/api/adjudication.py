@@ -16,6 +16,7 @@ from annotator.api.items import MOST, item_of
 from annotator.api.studies import ERRORS
 from annotator.core.known_keys import KnownKeysSerializer
 from annotator.core.service_errors import save_checked
+from annotator.hit_types.base import FieldErrors
 from annotator.models import Adjudication
 from annotator.selectors.adjudication import (
     ORDERS,
@@ -180,7 +181,10 @@ class ItemAdjudication(APIView):
         item = item_of(request, pk, REVIEWER)
         form = LabelSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        made = adjudication_record(item=item, by=person(request), raw=form.validated_data["response"])
+        try:
+            made = adjudication_record(item=item, by=person(request), raw=form.validated_data["response"])
+        except FieldErrors as error:
+            raise serializers.ValidationError({name: [text] for name, text in error.errors.items()}) from None
         return Response(AdjudicationSerializer(made).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, responses={204: None, **ERRORS}, operation_id="adjudication_undo")

@@ -15,7 +15,7 @@ from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
 from annotator.services.audit import people_viewed
 from evaluation.api.reports import STUDY
-from evaluation.selectors.kept import disagreement_kept
+from evaluation.reports.kept import disagreement_kept
 
 
 class ContributionSerializer(serializers.Serializer[Any]):

@@ -18,11 +18,13 @@ from annotator.core.service_errors import errors_add
 from annotator.forms.study_pages import WebhookSecretForm
 from annotator.models import PanelLinks, Study
 from annotator.recruitment.panel import SCREENED_OUT
-from annotator.recruitment.registry import panel_get
+from annotator.recruitment.registry import PANELS, panel_get
+from annotator.recruitment.stand_in.books import TOKEN
 from annotator.selectors.panel import panel_summary, recent_events
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
 from annotator.services.panel_events import panel_secret_set
+from foretell import env
 
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"), people="recruitment")
@@ -61,6 +63,7 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     context: dict[str, Any] = {
         "panel": panel,
         "link": link,
+        "stand_in": {"on": env.PROLIFIC_STAND_IN, "token": TOKEN, "site": PANELS.get("prolific").site},
         **connection_context(request, study, panel),
         **shown,
     }

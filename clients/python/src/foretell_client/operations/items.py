@@ -67,11 +67,30 @@ class Label(TypedDict, total=False):
     response: Required[dict[str, Any]]
 
 
+class Option(TypedDict):
+    value: str
+    label: str
+
+
+class Question(TypedDict):
+    name: str
+    label: str
+    options: list[Option]
+
+
+class Shown(TypedDict):
+    name: str
+    label: str
+    text: str
+    items: list[str]
+    format: str
+
+
 class ToAdjudicate(TypedDict):
     item: int
     why_not: str
-    payload: dict[str, Any]
-    presentation: dict[str, Any]
+    shown: list[Shown]
+    questions: list[Question]
     answers: list[GivenAnswer]
 
 

@@ -145,6 +145,7 @@ class StudyPatch(TypedDict, total=False):
     exam_pay: str
     currency: str
     minutes_per_item: float
+    unpaid_terms: str
     pay_floor_per_hour: str
     budget_notice: str | None
     budget_cap: str | None
@@ -250,6 +251,7 @@ class Study(TypedDict):
     exam_pay: str
     currency: str
     minutes_per_item: float
+    unpaid_terms: str
     pay_floor_per_hour: str
     budget_notice: str | None
     budget_cap: str | None
@@ -317,6 +319,7 @@ class StudyCreate(TypedDict, total=False):
     exam_pay: str
     currency: str
     minutes_per_item: float
+    unpaid_terms: str
     pay_floor_per_hour: str
     budget_notice: str | None
     budget_cap: str | None
