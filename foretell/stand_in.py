@@ -1,9 +1,11 @@
-"""The stand-in of Prolific beside ``make run``: with ``PROLIFIC_STAND_IN=1``, recruitment can be tried without an account or money."""
+"""The stand-in of Prolific beside ``make run``: with ``PANEL_STAND_IN=1``, recruitment can be tried without an account or money."""
 
 from __future__ import annotations
 
 import sys
 
+#: The variable that has its address.
+ADDRESS = "PROLIFIC_API_URL"
 #: What to enter as the API token. The stand-in belongs to nobody, so it's no secret.
 TOKEN = "prolific-stand-in-token-9f3a"  # noqa: S105
 ISSUER = "https://www.prolific.example"
@@ -17,7 +19,7 @@ def variables(port: int) -> dict[str, str]:
     """
     address = f"http://127.0.0.1:{port}"
     return {
-        "PROLIFIC_STAND_IN": "1",
+        "PANEL_STAND_IN": "1",
         "PROLIFIC_API_URL": address,
         "PROLIFIC_KEYS_URL": f"{address}/.well-known/study/jwks.json",
         "PROLIFIC_ISSUER": ISSUER,

@@ -211,8 +211,8 @@ def remote_of(study: Study, person: Participation, rewards: Mapping[str, Rewards
 def screen_out_reference(panel: str) -> str:
     """Under which reference the ledger has the screen-outs that a panel has told.
 
-    >>> screen_out_reference("prolific")
-    'prolific: screen-out'
+    >>> screen_out_reference("campus")
+    'campus: screen-out'
     """
     return f"{panel}: screen-out"
 

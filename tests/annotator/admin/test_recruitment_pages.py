@@ -71,9 +71,9 @@ def test_it_says_how_to_try_prolific_without_an_account(
     """Who runs the server reads how to start it with the stand-in; once it was, everybody how to use it."""
     assert "Try Prolific without an account" not in page(researcher_client, study), "others can't restart it"
     User.objects.filter(pk=researcher.pk).update(is_superuser=True)
-    assert "PROLIFIC_STAND_IN=1 make run" in page(researcher_client, study)
+    assert "PANEL_STAND_IN=1 make run" in page(researcher_client, study)
     User.objects.filter(pk=researcher.pk).update(is_superuser=False)
-    monkeypatch.setattr(env, "PROLIFIC_STAND_IN", True)
+    monkeypatch.setattr(env, "PANEL_STAND_IN", True)
     assert f"enter the token <code>{books.TOKEN}</code>" in page(researcher_client, study)
 
 

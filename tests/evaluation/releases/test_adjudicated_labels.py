@@ -14,8 +14,8 @@ from annotator.services.exports import judgments_export
 from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from tests.evaluation.releases.releases import built
+from tests.evaluation.reports.adjudicated import adjudicated_study
 from tests.evaluation.reports.studies import stored
-from tests.evaluation.reports.test_adjudicated import adjudicated_study
 from tests.factories import make_item, make_judgment, make_rater, make_user
 
 pytestmark = pytest.mark.django_db

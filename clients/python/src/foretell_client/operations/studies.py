@@ -11,7 +11,7 @@ Blank = Literal[""]
 Confidence = Literal["no", "steps", "percent"]
 ErasurePolicy = Literal["anonymise", "delete"]
 Language = Literal["en", "ar", "de", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "zh"]
-Panel = Literal["connect", "personal", "prolific", "shared_secret", "sona"]
+Panel = Literal["cloudresearch", "personal", "prolific", "shared_secret", "sona"]
 PanelLinks = Literal["signed", "plain"]
 RejectedWork = Literal["keep", "exclude", "again"]
 RevokedWork = Literal["keep", "refuse"]
@@ -19,24 +19,8 @@ StudyState = Literal["draft", "live", "paused", "closed"]
 WholeExplanations = Literal["no", "spread", "together"]
 
 
-class Adjudicated(TypedDict):
-    item: int
-    key: str
-    state: str
-    adjudicators: int
-    response: dict[str, Any] | None
-    labels: list[GivenLabel]
-
-
 class Archive(TypedDict, total=False):
     anyway: bool
-
-
-class Coefficient(TypedDict):
-    title: str
-    value: float | None
-    reason: str
-    n: int
 
 
 class Column(TypedDict):
@@ -46,56 +30,14 @@ class Column(TypedDict):
     kind: str
 
 
-class Contribution(TypedDict):
-    name: str
-    item: int | None
-    ratings: int
-    share_of_disagreement: float | None
-    share_of_ratings: float | None
-    relative: float | None
-    contribution: float | None
-    without: float | None
-    reason: str
-
-
 class Deletion(TypedDict, total=False):
     typed: Required[str]
-
-
-class Disagreement(TypedDict):
-    ready: bool
-    variable: str
-    simulator: str
-    coefficient: Coefficient | None
-    tables: list[DisagreementTable]
-
-
-class DisagreementTable(TypedDict):
-    by: str
-    all: int
-    rows: list[Contribution]
 
 
 class Duplicate(TypedDict, total=False):
     slug: Required[str]
     title: Required[str]
     material: bool
-
-
-class GivenLabel(TypedDict):
-    adjudicator: int
-    seat: int
-    response: dict[str, Any]
-
-
-class GoldMade(TypedDict):
-    slug: str
-    items: int
-
-
-class Gold(TypedDict, total=False):
-    slug: Required[str]
-    title: Required[str]
 
 
 class HitType(TypedDict):
@@ -200,17 +142,6 @@ class Progress(TypedDict):
     places_out_of_reach: int
     people_missing: int
     excluded: int
-
-
-class Queue(TypedDict):
-    contested: int
-    decided: int
-    undecided: int
-    mine: int
-    judged: int
-    computing: bool
-    total: int
-    waiting: list[Waiting]
 
 
 class Study(TypedDict):
@@ -360,14 +291,6 @@ class VersionChange(TypedDict):
     lines: list[str]
 
 
-class Waiting(TypedDict):
-    item: int
-    raters: int
-    answers: int
-    bits: float
-    tie: bool
-
-
 class StudiesOperations:
     """Operations on studies."""
 
@@ -396,35 +319,6 @@ class StudiesOperations:
     def change(self, slug: str, /, **sent: Unpack[StudyPatch]) -> Study:
         """Change a draft, or make a new version of a launched study. Needs the role of an editor."""
         reply: Study = self._http.json("PATCH", f"studies/{part(slug)}/", body=sent)
-        return reply
-
-    def adjudicated(self, slug: str, /) -> list[Adjudicated]:
-        """All items with adjudications, in order of item. Needs the role of a reviewer."""
-        reply: list[Adjudicated] = self._http.json("GET", f"studies/{part(slug)}/adjudicated/")
-        return reply
-
-    def adjudicated_create(self, slug: str, /, **sent: Unpack[Gold]) -> GoldMade:
-        """Copy the study into a new draft in which the decided items are gold items. Needs the role of a
-        reviewer.
-        """
-        reply: GoldMade = self._http.json("POST", f"studies/{part(slug)}/adjudicated/", body=sent)
-        return reply
-
-    def adjudication(
-        self,
-        slug: str,
-        /,
-        *,
-        limit: int | None = None,
-        offset: int | None = None,
-        order: Literal["entropy", "posterior"] | None = None,
-    ) -> Queue:
-        """Those that you may label, the most uncertain first. Needs the role of a reviewer."""
-        reply: Queue = self._http.json(
-            "GET",
-            f"studies/{part(slug)}/adjudication/",
-            query={"limit": limit, "offset": offset, "order": order},
-        )
         return reply
 
     def archive(self, slug: str, /, **sent: Unpack[Archive]) -> Study:
@@ -489,24 +383,5 @@ class StudiesOperations:
         """Settings, texts, questions and items."""
         reply: list[VersionChange] = self._http.json(
             "GET", f"studies/{part(slug)}/versions/compare/", query={"after": after, "before": before}
-        )
-        return reply
-
-    def disagreement(
-        self,
-        study: str,
-        /,
-        *,
-        rehearsal: bool | None = None,
-        simulator: str | None = None,
-        variable: str | None = None,
-    ) -> Disagreement:
-        """What systems, kinds of follow-up, raters and items contribute to one minus alpha, or kappa with a
-        simulator.
-        """
-        reply: Disagreement = self._http.json(
-            "GET",
-            f"studies/{part(study)}/disagreement/",
-            query={"rehearsal": rehearsal, "simulator": simulator, "variable": variable},
         )
         return reply

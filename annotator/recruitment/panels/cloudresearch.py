@@ -13,10 +13,10 @@ from annotator.recruitment.identity import PanelIdentity
 from annotator.recruitment.panel import COMPLETED, CompletionCode, Panel
 
 
-class Connect(Panel):
+class CloudResearch(Panel):
     """Plain links; a redirect for people who have completed, and codes that everybody else enters on Connect."""
 
-    name = "connect"
+    name = "cloudresearch"
     title = "CloudResearch Connect"
     site = "https://connect.cloudresearch.com/participant/"
     person, submission, panel_study = "participantId", "assignmentId", "projectId"
