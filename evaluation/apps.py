@@ -1,14 +1,4 @@
-from collections.abc import Mapping
-from typing import Any
-
 from django.apps import AppConfig
-
-
-def _posterior_bits(study: Any) -> Mapping[int, float]:
-    """Imported when somebody sorts by it, since it needs numpy, which web processes do without."""
-    from evaluation.ratings.posterior import posterior_bits
-
-    return posterior_bits(study=study)
 
 
 class EvaluationConfig(AppConfig):
@@ -21,13 +11,14 @@ class EvaluationConfig(AppConfig):
         from annotator.core.news import news_source
         from annotator.core.workspace_use import figure_source, files_source
         from annotator.selectors.adjudication import order_register
+        from evaluation.reports.kept import posterior_bits_kept
         from evaluation.selectors.background import runs_as_work
         from evaluation.selectors.news import quality_news
         from evaluation.selectors.run import calls_under_way, workspace_spent_words
         from evaluation.selectors.storage import kept_bytes, release_bytes, report_bytes
         from evaluation.services.erasure import names_forget, releases_holding
 
-        order_register("posterior", "how unsure Dawid and Skene’s model is of the label", _posterior_bits)
+        order_register("posterior", "how unsure Dawid and Skene’s model is of the label", posterior_bits_kept)
         work_source("runs", runs_as_work)
         news_source("agreement and runs", quality_news, "quality")
         figure_source("calls to models under way", calls_under_way)

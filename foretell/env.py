@@ -67,6 +67,8 @@ def user_data_dir() -> Path:
 # Which kind of installation this is
 PRODUCTION = flag("FORETELL_PRODUCTION", False)
 DEBUG = flag("DEBUG", False)
+# Whether `make run` serves a stand-in of a panel, so that recruitment can be tried without an account
+PANEL_STAND_IN = flag("PANEL_STAND_IN", False)
 DATA_DIR = HOME / text("DATA_DIR", ".data" if CHECKOUT else str(user_data_dir()))
 
 

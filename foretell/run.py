@@ -23,7 +23,7 @@ from typing import IO, Any
 import psutil
 
 from annotator.core.words import plural
-from foretell import env, unfinished_restore
+from foretell import env, stand_in, unfinished_restore
 from foretell.embedded import EmbeddedError, EmbeddedServers
 from foretell.embedded.postgres import tail
 from foretell.embedded.process import ask_for_parent_death_signal, die_with_parent, spawn
@@ -105,6 +105,8 @@ class LocalInstallation:
             "STATIC_HASHED": "0" if env.DEBUG else "1",
             "PYTHONUNBUFFERED": "1",
         }
+        if env.PANEL_STAND_IN:
+            self.environment |= stand_in.variables(servers.port("stand_in_port"))
 
     def make_services(self) -> list[Service]:
         provider = [sys.executable, "-m", "evaluation.providers.scripted.server"]
@@ -120,6 +122,11 @@ class LocalInstallation:
             services.append(self.service(name, command, signal.SIGKILL, steps, SOLE_WORKER=sole))
         if (env.ROOT / "evaluation/providers/scripted/server.py").is_file():
             services.append(self.service("provider", provider, term, ((term, 3),)))
+        if env.PANEL_STAND_IN:
+            address = self.environment[stand_in.ADDRESS]
+            services.append(
+                self.service("stand-in", stand_in.command(int(env_port(address))), term, ((term, 3),))
+            )
         return services
 
     def service(
@@ -210,6 +217,8 @@ class LocalInstallation:
         for entrance in entrances:
             note = " / ".join(entrance[key] for key in ("username", "password", "about") if entrance.get(key))
             lines.append(f"{entrance['label']:<12} {base}{entrance['url']}  {note}".rstrip())
+        if env.PANEL_STAND_IN:
+            lines.append(f"{'panel':<12} {self.environment[stand_in.ADDRESS]}/  token {stand_in.TOKEN}")
         lines.append(f"Data and logs are in {self.data_dir}. Press Ctrl-C to stop.")
         print("\n  " + "\n  ".join(lines) + "\n", flush=True)
 

@@ -46,12 +46,12 @@ class ItemDetail(APIView):
     @extend_schema(responses={200: ItemSerializer, **ERRORS}, operation_id="items_retrieve")
     def get(self, request: Request, pk: int) -> Response:
         """The item with its correct response, if it has one."""
-        return Response(ItemSerializer(_item(request, pk, VIEWER)).data)
+        return Response(ItemSerializer(item_of(request, pk, VIEWER)).data)
 
     @extend_schema(request=ItemContentSerializer, responses={200: ItemSerializer, **ERRORS})
     def put(self, request: Request, pk: int) -> Response:
         """Change an item of a draft. Needs the role of an editor."""
-        item = _item(request, pk, EDITOR)
+        item = item_of(request, pk, EDITOR)
         form = ItemContentSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         return Response(ItemSerializer(item_edit(item=item, **form.validated_data)).data)
@@ -59,7 +59,7 @@ class ItemDetail(APIView):
     @extend_schema(request=None, responses={204: None, **ERRORS})
     def delete(self, request: Request, pk: int) -> Response:
         """Delete an item of a draft. Needs the role of an editor."""
-        item_delete(item=_item(request, pk, EDITOR))
+        item_delete(item=item_of(request, pk, EDITOR))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -69,7 +69,7 @@ class ItemCorrect(APIView):
     @extend_schema(request=CorrectionSerializer, responses={201: ItemSerializer, **ERRORS})
     def post(self, request: Request, pk: int) -> Response:
         """The corrected version is given out instead; its problem reports are settled. Needs the role of an editor."""
-        item = _item(request, pk, EDITOR)
+        item = item_of(request, pk, EDITOR)
         form = CorrectionSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         corrected = item_correct(item=item, by=person(request), **form.validated_data)
@@ -82,7 +82,7 @@ class ItemWithdraw(APIView):
     @extend_schema(request=WithdrawalSerializer, responses={200: ItemSerializer, **ERRORS})
     def post(self, request: Request, pk: int) -> Response:
         """It is no longer given out, and statistics leave it out. Needs the role of an editor."""
-        item = _item(request, pk, EDITOR)
+        item = item_of(request, pk, EDITOR)
         form = WithdrawalSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         item_withdraw(item=item, by=person(request), **form.validated_data)
@@ -90,7 +90,7 @@ class ItemWithdraw(APIView):
         return Response(ItemSerializer(item).data)
 
 
-def _item(request: Request, pk: int, role: str) -> Item:
+def item_of(request: Request, pk: int, role: str) -> Item:
     """An item of a study in which the caller has this role; else not found."""
     found = Item.objects.select_related("study", "instance", "explanation__system")
     one = found.filter(pk=pk, study__in=studies_for(user=request.user, role=role)).first()

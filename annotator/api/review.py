@@ -40,7 +40,7 @@ class DecisionSerializer(serializers.ModelSerializer[ReviewDecision]):
     class Meta:
         model = ReviewDecision
         fields = (
-            "kind", "batch", "at_panel", "bonus", "text", "category", "by", "created_at", "due_at", "done_at", "fault",
+            "kind", "batch", "at_panel", "bonus", "text", "category", "term", "by", "created_at", "due_at", "done_at", "fault",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -71,6 +71,9 @@ class DecideSerializer(KnownKeysSerializer):
     )
     category = serializers.CharField(
         required=False, default="", max_length=40, help_text="For `reject`: one of the panel's reasons, if its rules allow it."
+    )  # fmt: skip
+    term = serializers.CharField(
+        required=False, default="", max_length=10_000, help_text="For `unpaid`: one of the conditions of the study's `unpaid_terms`."
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ STANDING = {
 
 #: What follows a study in an address -> the group of the operation. Whatever isn't here changes the study itself.
 OF_A_STUDY = {
-    "contested": "items", "exclusions": "exclusions", "exports": "exports", "human-scores": "runs", "images": "images",
+    "adjudicated": "adjudication", "adjudication": "adjudication", "contested": "items", "disagreement": "reports", "exclusions": "exclusions", "exports": "exports", "human-scores": "runs", "images": "images",
     "items": "items", "judgments": "judgments", "material": "imports", "members": "people", "messages": "messages",
     "panel": "panel", "participants": "people", "personal-links": "people", "payments": "payments", "plan": "plan", "rehearsal": "rehearsal", "report-columns": "reports",
     "reports": "reports", "review": "review", "runs": "runs", "uploads": "imports",

@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
 from annotator.api import (
+    adjudication,
     docs,
     file_imports,
     hit_types,
@@ -98,6 +99,13 @@ urlpatterns = [
     path("members/<row:pk>/", people.Member.as_view(), name="member"),
     path("invitations/<row:pk>/", people.InvitationWithdraw.as_view(), name="invitation"),
     path("studies/<study:slug>/contested/", items.ContestedItems.as_view(), name="contested"),
+    path(
+        "studies/<study:slug>/adjudication/",
+        adjudication.AdjudicationQueueView.as_view(),
+        name="adjudication_queue",
+    ),
+    path("studies/<study:slug>/adjudicated/", adjudication.AdjudicatedItems.as_view(), name="adjudicated"),
+    path("items/<row:pk>/adjudication/", adjudication.ItemAdjudication.as_view(), name="item_adjudication"),
     path("items/<row:pk>/", items.ItemDetail.as_view(), name="item"),
     path("items/<row:pk>/correct/", items.ItemCorrect.as_view(), name="item_correct"),
     path("items/<row:pk>/withdraw/", items.ItemWithdraw.as_view(), name="item_withdraw"),

@@ -28,6 +28,8 @@ from annotator.core.replica import reading_from
 LARGE = 20_000
 #: Older figures are counted again in the background.
 FRESH_SECONDS = 30
+#: For this long, a page waits for the job that counts something for the first time.
+ASKED_SECONDS = 300
 #: Figures that nobody has looked at for this long are forgotten.
 KEPT_SECONDS = 24 * 3600
 
@@ -102,6 +104,21 @@ class StudyCount:
             enqueue("annotator.figures_renew", figures=self.name, values=values)
         kept.counted.append(datetime.fromtimestamp(entry["at"], UTC))
         return _read(entry["rows"])
+
+    def rows_by_job(self, values: Values) -> list[tuple[Any, ...]] | None:
+        """As ``rows``, but for the page of a large study nothing is counted in the request: None until a job has counted it.
+
+        If no job has done so after ``ASKED_SECONDS``, or without a cache, it's counted in the request after all.
+        """
+        kept, asked = _page.get(), f"{self._key(values)}:first"
+        if kept is None or cache.get(self._key(values)) is not None:
+            return self.rows(values)
+        if cache.add(asked, time.time(), KEPT_SECONDS):
+            enqueue("annotator.figures_renew", figures=self.name, values=values)
+        since = cache.get(asked)
+        if since is None:
+            return self._execute(values)
+        return None if time.time() - since < ASKED_SECONDS else self.renew(values)
 
     def renew(self, values: Values) -> list[tuple[Any, ...]]:
         """Count now and store the rows."""

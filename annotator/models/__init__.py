@@ -33,7 +33,7 @@ from annotator.models.place_alert import PlaceAlert
 from annotator.models.questionnaire import QuestionnaireAnswer
 from annotator.models.rehearsal import Rehearsal
 from annotator.models.replacement import Replacement
-from annotator.models.review_decision import ReviewDecision
+from annotator.models.review_decision import ReviewDecision, UnpaidWork
 from annotator.models.setting import (
     Change,
     Setting,
@@ -113,6 +113,7 @@ __all__ = [
     "StudyImage",
     "System",
     "Tombstone",
+    "UnpaidWork",
     "User",
     "Workspace",
     "WorkspaceMember",

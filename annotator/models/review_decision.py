@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class ReviewDecision(models.Model):
-    """What a researcher has decided about one participation: accept it, ask to return it, or reject it.
+    """What a researcher has decided about one participation: accept it, ask to return it, reject it, or not pay it.
 
     A decision is held until ``due_at`` and can be undone meanwhile. Then it's carried out: the panel is told (``at_panel``),
     and work is accepted here. At most one is in force for a participation; earlier ones stay.
@@ -17,6 +17,7 @@ class ReviewDecision(models.Model):
         ACCEPT = "accept", "accepted"
         ASK_RETURN = "return", "asked to return"
         REJECT = "reject", "rejected"
+        NOT_PAID = "unpaid", "not paid"
 
     study = models.ForeignKey("Study", models.CASCADE, related_name="review_decisions")
     participation = models.ForeignKey("Participation", models.CASCADE, related_name="review_decisions")
@@ -29,6 +30,8 @@ class ReviewDecision(models.Model):
     text = models.TextField(blank=True, default="")
     #: The panel's reason of a rejection.
     category = models.CharField(max_length=40, blank=True, default="")
+    #: Of work that isn't paid: the condition of the study's terms that it meets, as they have it.
+    term = models.TextField(blank=True, default="", db_default="")
     by = models.ForeignKey("annotator.User", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     #: When it's carried out, or tried again. Null: the panel has refused it, so a person has to look at ``fault``.
@@ -53,7 +56,8 @@ class ReviewDecision(models.Model):
             ),
             models.CheckConstraint(
                 name="review_decision_has_reason",
-                condition=Q(kind="accept") | Q(kind="return") & ~Q(text="") | Q(kind="reject") & ~Q(text="") & ~Q(category=""),
+                condition=Q(kind="accept") | Q(kind="return") & ~Q(text="") | Q(kind="reject") & ~Q(text="") & ~Q(category="")
+                | Q(kind="unpaid", at_panel=False) & ~Q(text="") & ~Q(term=""),
             ),
             models.CheckConstraint(
                 name="review_decision_undone_not_in_force",
@@ -73,3 +77,16 @@ class ReviewDecision(models.Model):
     def held(self) -> bool:
         """Whether it can still be undone without telling anyone."""
         return self.in_force and self.started_at is None and self.done_at is None
+
+
+class UnpaidWork(models.Model):
+    """A judgment that isn't paid, because of a decision that was carried out. Undoing the decision removes it."""
+
+    judgment = models.OneToOneField("Judgment", models.CASCADE, related_name="unpaid")
+    decision = models.ForeignKey(ReviewDecision, models.CASCADE, related_name="unpaid_work")
+
+    class Meta:
+        verbose_name_plural = "unpaid work"
+
+    def __str__(self) -> str:
+        return f"{self.judgment}: not paid"

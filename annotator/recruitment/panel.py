@@ -92,6 +92,8 @@ class Panel:
 
     #: The parameters of a study's link, in order, with what the panel replaces by the value.
     parameters: ClassVar[Mapping[str, str]] = {}
+    #: Whether the panel adds them to the study's address by itself, so that researchers enter the bare address.
+    adds_parameters: ClassVar[bool] = False
     #: Which of them name the participant, this attempt of theirs and the panel's study; empty for one that it doesn't have.
     person: ClassVar[str] = ""
     submission: ClassVar[str] = ""
@@ -114,7 +116,7 @@ class Panel:
     def link(self, address: str) -> str:
         """What researchers enter at the panel as the study's link."""
         parameters = "&".join(f"{name}={value}" for name, value in self.parameters.items())
-        return f"{address}?{parameters}" if parameters else address
+        return f"{address}?{parameters}" if parameters and not self.adds_parameters else address
 
     def is_link(self, link: OpenedLink) -> bool:
         """Whether a link comes from the panel at all, valid or not."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotator.core.allocation import presentation_rng
 from annotator.core.canonical import digest_of
+from annotator.core.kept_figures import figures_kept
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.confidence import answer_of, answer_variables
@@ -18,17 +19,19 @@ from annotator.models import Adjudication, Item, Judgment, Rater, Study, User
 from annotator.models.adjudication import FIRST_ROUND
 from annotator.selectors.contested import contested_rows
 from annotator.selectors.judgment import ExclusionReasons
-from annotator.selectors.study import study_hit_type
+from annotator.selectors.study import study_hit_type, study_is_large
 
 #: (variable, unit suffix) -> label.
 Labels = dict[tuple[str, str], str]
 #: Orders of the queue -> their names on the page. The default is first.
 ORDERS = {"entropy": "how divided the answers are"}
-_UNCERTAINTY: dict[str, Callable[[Study], Mapping[int, float]]] = {}
+Uncertainty = Callable[[Study], Mapping[int, float] | None]
+_UNCERTAINTY: dict[str, Uncertainty] = {}
 
 
-def order_register(name: str, title: str, uncertainty: Callable[[Study], Mapping[int, float]]) -> None:
-    """Register another order of the queue; called when an application starts. ``uncertainty`` maps items' ids to bits."""
+def order_register(name: str, title: str, uncertainty: Uncertainty) -> None:
+    """Register another order of the queue; called when an application starts. ``uncertainty`` maps items' ids to bits, and returns None
+    while a job computes them."""
     ORDERS[name] = title
     _UNCERTAINTY[name] = uncertainty
 
@@ -50,6 +53,7 @@ class AdjudicationQueue:
 
     ``waiting`` are the items that this person may label, in order. Of ``contested`` items, ``decided`` have equal labels of two
     adjudicators, ``undecided`` have three different ones, ``mine`` have this person's label and ``judged`` their answer as an annotator.
+    ``computing``: a job still computes the chosen order, so the items are in the order of entropy.
     """
 
     waiting: tuple[Waiting, ...]
@@ -58,6 +62,7 @@ class AdjudicationQueue:
     undecided: int
     mine: int
     judged: int
+    computing: bool = False
 
     @property
     def empty_words(self) -> str:
@@ -87,9 +92,11 @@ def adjudication_queue(*, study: Study, user: User, order: str = "entropy") -> A
     """The contested items that a person may adjudicate: at most two different people label an item without seeing each other's
     labels, a third settles a tie, and nobody labels an item that they judged as an annotator. A fixed number of queries.
 
-    ``order`` is one of ``ORDERS``; items of which an order knows nothing come last.
+    ``order`` is one of ``ORDERS``; items of which an order knows nothing come last. Of a large study, what goes through all of its
+    judgments is kept (``annotator.core.kept_figures``), so that labelling an item doesn't wait for it.
     """
-    rows = contested_rows(study)
+    with figures_kept(*([study.pk] if study_is_large(study) else [])):
+        rows = contested_rows(study)
     given: dict[int, list[tuple[int | None, str]]] = {}
     for item, by, digest in _active(study).values_list("item", "by", "digest"):
         given.setdefault(item, []).append((by, digest))
@@ -115,6 +122,7 @@ def adjudication_queue(*, study: Study, user: User, order: str = "entropy") -> A
         undecided=states["undecided"],
         mine=states["mine"],
         judged=states["judged"],
+        computing=order in _UNCERTAINTY and uncertainty is None,
     )
 
 
@@ -134,8 +142,20 @@ def may_adjudicate(*, item: Item, user: User) -> str:
 
 
 def is_contested(*, item: Item) -> bool:
-    """Whether people gave the item different answers that count."""
-    return any(pk == item.pk for pk, *_ in contested_rows(item.study))
+    """Whether people gave the item different answers that count. Reads this item's judgments only."""
+    reasons = ExclusionReasons(item.study)
+    given = _counted(item).values_list("pk", "rater_id", "digest")
+    return len({digest for pk, rater, digest in given if not reasons.of(pk, item.pk, rater)}) > 1
+
+
+def _counted(item: Item) -> QuerySet[Judgment]:
+    """People's judgments of an item that count, exclusions apart."""
+    return Judgment.objects.filter(
+        item=item,
+        standing=Judgment.Standing.COUNTED,
+        rater__kind=Rater.Kind.HUMAN,
+        rater__rehearsal=False,
+    )
 
 
 def _state(digests: list[str]) -> str:
@@ -188,6 +208,63 @@ def settled(given: Iterable[Labels]) -> Labels:
         for label, n in counted.most_common(1)
         if n >= FIRST_ROUND
     }
+
+
+@dataclass(frozen=True)
+class SettledLabel:
+    """What adjudicators made of one unit. ``label`` is the one that two of them gave, empty if none; ``adjudicators`` how many labelled
+    it, and ``third`` whether the third of them decided; None without a label."""
+
+    label: str
+    adjudicators: int
+    third: bool | None
+
+    @property
+    def third_words(self) -> str:
+        """``yes``, ``no``, or empty if nothing is decided."""
+        return "" if self.third is None else "yes" if self.third else "no"
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """The cells of a table of ratings: ``SETTLED_COLUMNS``."""
+        return self.label, str(self.adjudicators) if self.adjudicators else "", self.third_words
+
+
+#: Columns of tables of ratings, with what is in them.
+SETTLED_COLUMNS = {
+    "adjudicated": "the unit's label that two adjudicators gave, beside the raters' own; empty if there is none",
+    "adjudicators": "how many people adjudicated the unit; empty if nobody did",
+    "third_decided": "yes if the third adjudicator decided between the first two, no if those agreed; empty without an adjudicated label",
+}
+NOT_ADJUDICATED = SettledLabel("", 0, None)
+
+
+def settled_labels(given: Sequence[tuple[int, Labels]]) -> dict[tuple[str, str], SettledLabel]:
+    """What the adjudicators of one item, (seat, labels) each in order of seat, made of each of its units.
+
+    >>> one, two, three = {("q", ""): "yes"}, {("q", ""): "no"}, {("q", ""): "no"}
+    >>> settled_labels([(1, one), (2, two), (3, three)])
+    {('q', ''): SettledLabel(label='no', adjudicators=3, third=True)}
+    >>> settled_labels([(1, one)])[("q", "")].cells
+    ('', '1', '')
+    """
+    decided = settled(labels for _, labels in given)
+    first = settled(labels for seat, labels in given if seat <= FIRST_ROUND)
+    people = Counter(unit for _, labels in given for unit in labels)
+    return {
+        unit: SettledLabel(decided.get(unit, ""), n, unit not in first if unit in decided else None)
+        for unit, n in people.items()
+    }
+
+
+def settled_labels_of(study: Study) -> dict[int, dict[tuple[str, str], SettledLabel]]:
+    """Item's id -> what adjudicators made of its units, by (variable, unit suffix); items without adjudications are left out. One query."""
+    kind = study_hit_type(study)
+    given: dict[int, list[tuple[int, Labels]]] = {}
+    rows = _active(study).values_list("item", "item__payload", "seat", "response")
+    for item, payload, seat, response in rows:
+        given.setdefault(item, []).append((seat, labels_of(kind, payload, response)))
+    return {item: settled_labels(labels) for item, labels in given.items()}
 
 
 @dataclass(frozen=True)
@@ -250,14 +327,8 @@ def answers_counted(*, study: Study, item: Item) -> list[GivenAnswer]:
     """
     kind, reasons = study_hit_type(study), ExclusionReasons(study)
     own = adjudicators_presentation(study, kind, item)
-    found = Judgment.objects.filter(
-        item=item,
-        standing=Judgment.Standing.COUNTED,
-        rater__kind=Rater.Kind.HUMAN,
-        rater__rehearsal=False,
-    )
     groups: dict[str, list[Judgment]] = {}
-    for one in found.select_related("assignment").order_by("digest", "id"):
+    for one in _counted(item).select_related("assignment").order_by("digest", "id"):
         if not reasons.of(one.pk, one.item_id, one.rater_id):
             groups.setdefault(one.digest, []).append(one)
     given = []

@@ -14,7 +14,7 @@ from annotator.models import Assignment, Participation, Study
 #: A task whose time ran out stays reserved for this long, for an answer that comes late.
 LATE = timedelta(days=1)
 
-# Judgments earn the pay of their version whether they are accepted yet or not. Work in hand is reserved: open leases at the pay of their
+# Judgments earn the pay of their version whether they are accepted yet or not, but for those that a decision leaves unpaid. Work in hand is reserved: open leases at the pay of their
 # version; those that lapsed a short time ago, since an answer that comes late is paid too; and exams that were begun and not submitted, by people who
 # haven't been paid for an earlier attempt, at what they were offered or the exam pays now, whichever is more.
 _COMMITTED = """
@@ -23,8 +23,9 @@ WITH rates AS (
     FROM annotator_snapshot s WHERE s.study_id = %(study)s
 ), judged AS (
     SELECT coalesce(sum(j.n * r.item), 0) AS amount FROM (
-        SELECT snapshot_id, count(*) AS n FROM annotator_judgment WHERE study_id = %(study)s AND source = 'web'
-        GROUP BY snapshot_id) j JOIN rates r ON r.id = j.snapshot_id
+        SELECT w.snapshot_id, count(*) AS n FROM annotator_judgment w WHERE w.study_id = %(study)s AND w.source = 'web'
+            AND NOT EXISTS (SELECT 1 FROM annotator_unpaidwork u WHERE u.judgment_id = w.id)
+        GROUP BY w.snapshot_id) j JOIN rates r ON r.id = j.snapshot_id
 ), exams AS (
     SELECT coalesce(sum(e.pay), 0) AS amount FROM annotator_examattempt e
     JOIN annotator_participation p ON p.id = e.participation_id JOIN annotator_rater r ON r.id = p.rater_id

@@ -32,9 +32,10 @@ WHERE p.study_id = ANY(%s) AND NOT p.rehearsal AND p.id NOT IN {replaced} GROUP 
 _WORK = StudyCount(
     "work in studies",
     """
-SELECT j.study_id, count(*) FILTER (WHERE v.id IS NULL), max(j.created_at),
+SELECT j.study_id, count(*) FILTER (WHERE v.id IS NULL AND u.id IS NULL), max(j.created_at),
     percentile_cont(0.5) WITHIN GROUP (ORDER BY j.seconds) FILTER (WHERE j.standing = 'counted')
 FROM annotator_judgment j LEFT JOIN annotator_review v ON v.judgment_id = j.id
+LEFT JOIN annotator_unpaidwork u ON u.judgment_id = j.id
 WHERE j.study_id = ANY(%s) AND j.source = 'web' GROUP BY j.study_id
 """,
 )

@@ -10,21 +10,24 @@ from typing import Literal
 from django.db import connection
 
 LineKind = Literal[
-    "items", "checking", "exam", "bonus", "screen_out", "top_up", "reward", "payment", "on_its_way"
+    "items", "checking", "unpaid", "exam", "bonus", "screen_out", "top_up", "reward", "payment", "on_its_way"
 ]
 # Accepted tasks by the day on which, and the person by whom, they were accepted; the day is that of the database's time zone, UTC.
 # Tasks that are still being checked are one line for each pay.
 _LINES = """
 WITH work AS (
     SELECT j.study_id, s.content->>'pay_per_item' AS pay, v.id IS NOT NULL AS accepted, date_trunc('day', v.at) AS day, v.by_id,
-        count(*) AS n, max(coalesce(v.at, j.created_at)) AS at
+        d.id AS decision, count(*) AS n, max(coalesce(v.at, d.done_at, j.created_at)) AS at
     FROM annotator_judgment j JOIN annotator_snapshot s ON s.id = j.snapshot_id
     LEFT JOIN annotator_review v ON v.judgment_id = j.id
-    WHERE j.rater_id = %(rater)s AND j.source = 'web' GROUP BY 1, 2, 3, 4, 5
+    LEFT JOIN annotator_unpaidwork x ON x.judgment_id = j.id AND v.id IS NULL
+    LEFT JOIN annotator_reviewdecision d ON d.id = x.decision_id
+    WHERE j.rater_id = %(rater)s AND j.source = 'web' GROUP BY 1, 2, 3, 4, 5, 6
 )
-SELECT w.study_id, CASE WHEN w.accepted THEN 'items' ELSE 'checking' END, w.at, w.n, w.pay::numeric, w.n * w.pay::numeric, '',
-    coalesce(u.username, '')
-FROM work w LEFT JOIN annotator_user u ON u.id = w.by_id
+SELECT w.study_id, CASE WHEN w.accepted THEN 'items' WHEN w.decision IS NULL THEN 'checking' ELSE 'unpaid' END, w.at, w.n,
+    w.pay::numeric, w.n * w.pay::numeric, coalesce(d.term || ': ' || d.text, ''), coalesce(u.username, '')
+FROM work w LEFT JOIN annotator_reviewdecision d ON d.id = w.decision
+LEFT JOIN annotator_user u ON u.id = coalesce(w.by_id, d.by_id)
 UNION ALL
 SELECT p.study_id, 'exam', e.submitted_at, 1, e.pay, e.pay, '', '' FROM annotator_examattempt e
 JOIN annotator_participation p ON p.id = e.participation_id WHERE p.rater_id = %(rater)s AND e.pay > 0
@@ -53,8 +56,8 @@ class LedgerLine:
 
     @property
     def sign(self) -> int:
-        """1 for what is earned, -1 for what was paid, 0 for what isn't certain yet."""
-        return {"payment": -1, "on_its_way": -1, "checking": 0}.get(self.kind, 1)
+        """1 for what is earned, -1 for what was paid, 0 for what isn't certain yet or isn't paid."""
+        return {"payment": -1, "on_its_way": -1, "checking": 0, "unpaid": 0}.get(self.kind, 1)
 
 
 def ledger_lines(*, rater_id: int) -> dict[int, list[LedgerLine]]:

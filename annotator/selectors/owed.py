@@ -17,13 +17,15 @@ _OWED = StudyCount(
     "what participants are owed",
     """
 WITH work AS (
-    SELECT j.rater_id, j.snapshot_id, count(*) AS done, count(v.id) AS accepted
+    SELECT j.rater_id, j.snapshot_id, count(*) AS done, count(v.id) AS accepted,
+        count(u.id) FILTER (WHERE v.id IS NULL) AS unpaid
     FROM annotator_judgment j LEFT JOIN annotator_review v ON v.judgment_id = j.id
+    LEFT JOIN annotator_unpaidwork u ON u.judgment_id = j.id
     WHERE j.study_id = %(study)s AND j.source = 'web' GROUP BY j.rater_id, j.snapshot_id
 ), items AS (
-    SELECT w.rater_id, sum(w.done) AS done, sum(w.accepted) AS accepted,
+    SELECT w.rater_id, sum(w.done) AS done, sum(w.accepted) AS accepted, sum(w.unpaid) AS unpaid,
         sum(w.accepted * (s.content->>'pay_per_item')::numeric) AS earned,
-        sum((w.done - w.accepted) * (s.content->>'pay_per_item')::numeric) AS waiting
+        sum((w.done - w.accepted - w.unpaid) * (s.content->>'pay_per_item')::numeric) AS waiting
     FROM work w JOIN annotator_snapshot s ON s.id = w.snapshot_id GROUP BY w.rater_id
 ), exams AS (
     SELECT p.rater_id, sum(e.pay) AS pay FROM annotator_examattempt e
@@ -34,7 +36,8 @@ WITH work AS (
     FROM annotator_ledgerentry l WHERE l.study_id = %(study)s AND l.undone_at IS NULL GROUP BY l.rater_id
 )
 SELECT r.id, r.name, p.recruiter, p.recruiter_id, p.state, coalesce(i.done, 0), coalesce(i.accepted, 0),
-    coalesce(i.earned, 0), coalesce(i.waiting, 0), coalesce(e.pay, 0), coalesce(l.bonus, 0), coalesce(l.paid, 0)
+    coalesce(i.earned, 0), coalesce(i.waiting, 0), coalesce(e.pay, 0), coalesce(l.bonus, 0), coalesce(l.paid, 0),
+    coalesce(i.unpaid, 0)::int
 FROM annotator_participation p JOIN annotator_rater r ON r.id = p.rater_id
 LEFT JOIN items i ON i.rater_id = r.id LEFT JOIN exams e ON e.rater_id = r.id LEFT JOIN ledger l ON l.rater_id = r.id
 WHERE p.study_id = %(study)s AND NOT r.rehearsal AND (%(raters)s::bigint[] IS NULL OR r.id = ANY(%(raters)s))
@@ -48,7 +51,7 @@ class Balance:
     """What one participant has earned and been paid in one study, in its currency. ``items`` is the pay for accepted
     judgments, ``waiting`` for those not yet accepted, ``bonus`` everything else that the ledger credits them with: bonuses, screen-outs,
     top-ups and the rest of a panel's reward. ``done`` and ``accepted`` count judgments, including late ones,
-    which are paid like any other.
+    which are paid like any other; ``unpaid`` counts those that a decision leaves unpaid.
     """
 
     rater: int
@@ -63,6 +66,7 @@ class Balance:
     exam: Decimal
     bonus: Decimal
     paid: Decimal
+    unpaid: int = 0
 
     @property
     def earned(self) -> Decimal:
@@ -81,7 +85,7 @@ class Balance:
 
     @property
     def unreviewed(self) -> int:
-        return self.done - self.accepted
+        return self.done - self.accepted - self.unpaid
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def _pay(snapshot: int | None, study: Study) -> Decimal:
 @dataclass(frozen=True)
 class Earnings:
     """What a person has earned in a study. Every judgment earns the pay of its own snapshot. ``bonus`` has everything that the ledger
-    credits beside items and the exam."""
+    credits beside items and the exam; ``unpaid`` counts judgments that a decision leaves unpaid, which earn nothing."""
 
     participation: Participation
     done: int
@@ -162,6 +162,7 @@ class Earnings:
     paid: Decimal
     exam: Decimal
     accepted: int
+    unpaid: int = 0
 
     @property
     def total(self) -> Decimal:
@@ -178,8 +179,8 @@ class Earnings:
 
     @property
     def waiting(self) -> int:
-        """Judgments that are awaiting review: done and not yet accepted."""
-        return self.done - self.accepted
+        """Judgments that are awaiting review: done, and neither accepted nor left unpaid."""
+        return self.done - self.accepted - self.unpaid
 
 
 def earnings_in(participation: Participation) -> Earnings:
@@ -199,23 +200,30 @@ def earnings_of(*, rater_id: int) -> list[Earnings]:
         Judgment.objects.filter(rater_id=rater_id)
         .order_by()
         .values("study_id", "snapshot_id")
-        .annotate(n=Count("id"), surplus=Count("id", filter=Q(standing="surplus")), accepted=Count("review"))
+        .annotate(
+            n=Count("id"),
+            surplus=Count("id", filter=Q(standing="surplus")),
+            accepted=Count("review"),
+            left=Count("unpaid", filter=Q(review__isnull=True)),
+        )
     )
     done: dict[int, int] = {}
     surplus: dict[int, int] = {}
     accepted: dict[int, int] = {}
+    unpaid: dict[int, int] = {}
     earned: dict[int, Decimal] = {}
     for row in counts:
         study = row["study_id"]
         done[study] = done.get(study, 0) + row["n"]
         surplus[study] = surplus.get(study, 0) + row["surplus"]
         accepted[study] = accepted.get(study, 0) + row["accepted"]
+        unpaid[study] = unpaid.get(study, 0) + row["left"]
         rate = (
             Decimal(snapshot_content(row["snapshot_id"])["pay_per_item"])
             if row["snapshot_id"]
             else Decimal(0)
         )
-        earned[study] = earned.get(study, Decimal(0)) + row["n"] * rate
+        earned[study] = earned.get(study, Decimal(0)) + (row["n"] - row["left"]) * rate
     paying = Q(kind=LedgerEntry.Kind.PAYMENT)
     ledger: dict[int, tuple[Decimal | None, Decimal | None]] = {
         row["study_id"]: (row["credited"], row["paid"])
@@ -241,6 +249,7 @@ def earnings_of(*, rater_id: int) -> list[Earnings]:
             paid=ledger.get(p.study_id, (zero, zero))[1] or zero,
             exam=exams.get(p.study_id, zero),
             accepted=accepted.get(p.study_id, 0),
+            unpaid=unpaid.get(p.study_id, 0),
         )
         for p in participations
     ]

@@ -10,7 +10,16 @@ from django.db.models import Count, Prefetch, Q, Sum
 
 from annotator.core.canonical import digest_of
 from annotator.core.words import plural
-from annotator.models import PanelStudy, Participation, PayBatch, PayLine, PayPart, ReviewDecision, Study
+from annotator.models import (
+    LedgerEntry,
+    PanelStudy,
+    Participation,
+    PayBatch,
+    PayLine,
+    PayPart,
+    ReviewDecision,
+    Study,
+)
 from annotator.recruitment.api import SCREEN_OUT
 from annotator.recruitment.plans import plan_read
 from annotator.recruitment.registry import panel_get
@@ -76,7 +85,7 @@ class PayProposal:
 
 
 @dataclass(frozen=True)
-class _Rewards:
+class Rewards:
     """The rewards of one of the panel's studies: of an approved submission, and of a screen-out (None if it has none)."""
 
     approved: Decimal
@@ -85,14 +94,14 @@ class _Rewards:
 
 @dataclass
 class _Earlier:
-    """What batches have paid, by rater: which fixed rewards, and how much in all."""
+    """What batches have paid and the panel has told, by rater: which fixed rewards, and how much in all."""
 
     kinds: dict[int, set[str]] = field(default_factory=dict)
     amounts: dict[int, Decimal] = field(default_factory=dict)
 
 
 def pay_proposal(study: Study) -> PayProposal:
-    """Who of the panel's participants can be paid through its API now, and who can't and why; six queries.
+    """Who of the panel's participants can be paid through its API now, and who can't and why; seven queries.
 
     Everybody's work must be accepted first. Submissions that wait for review and have earned the reward of the panel's study are approved,
     which pays it; what is owed beyond it is paid as a bonus. What the panel has paid already (an approved submission, a screen-out) is
@@ -101,7 +110,7 @@ def pay_proposal(study: Study) -> PayProposal:
     panel = panel_get(study.panel)
     if panel is None or not panel.has_api:
         return PayProposal(study.currency, fault="The study has no panel with an API.")
-    rewards = {row.remote_id: _rewards(row) for row in study.panel_study_rows.filter(panel=study.panel)}
+    rewards = rewards_of(study)
     if not rewards:
         return PayProposal(study.currency, fault="No study was created on the panel from here.")
     earlier = _earlier(study)
@@ -117,9 +126,7 @@ def pay_proposal(study: Study) -> PayProposal:
         person = by_rater.get(balance.rater)
         if person is None:
             continue
-        remote = str(person.join_parameters.get(panel.panel_study, "")) or next(iter(rewards))
-        if len(rewards) > 1 and not person.join_parameters.get(panel.panel_study):
-            remote = ""
+        remote = remote_of(study, person, rewards)
         done = earlier.kinds.get(balance.rater, set())
         why = _why_not(balance, person, remote, rewards, done, held=person.pk in held)
         if why:
@@ -140,7 +147,7 @@ def _why_not(
     balance: Balance,
     person: Participation,
     remote: str,
-    rewards: Mapping[str, _Rewards],
+    rewards: Mapping[str, Rewards],
     done: set[str],
     *,
     held: bool,
@@ -165,7 +172,7 @@ def _why_not(
 
 
 def _payments(
-    balance: Balance, person: Participation, remote: str, rewards: _Rewards, done: set[str], *, sent: Decimal
+    balance: Balance, person: Participation, remote: str, rewards: Rewards, done: set[str], *, sent: Decimal
 ) -> list[Payment]:
     """What one person gets: the fixed reward for their submission's status, and the rest of what they are owed as a bonus. ``sent`` is
     what batches have paid them."""
@@ -189,11 +196,38 @@ def _payments(
     return found
 
 
-def _rewards(row: PanelStudy) -> _Rewards:
+def rewards_of(study: Study) -> dict[str, Rewards]:
+    """The fixed rewards of the panel's studies that recruit for this one and were created from here, by their ids; one query."""
+    return {row.remote_id: _rewards(row) for row in study.panel_study_rows.filter(panel=study.panel)}
+
+
+def remote_of(study: Study, person: Participation, rewards: Mapping[str, Rewards]) -> str:
+    """The panel's study that a person came from; empty if nobody can tell."""
+    panel = panel_get(study.panel)
+    named = str(person.join_parameters.get(panel.panel_study, "")) if panel is not None else ""
+    return named or (next(iter(rewards)) if len(rewards) == 1 else "")
+
+
+def screen_out_reference(panel: str) -> str:
+    """Under which reference the ledger has the screen-outs that a panel has told.
+
+    >>> screen_out_reference("campus")
+    'campus: screen-out'
+    """
+    return f"{panel}: screen-out"
+
+
+def screened_by_batch(study: Study, rater: int) -> bool:
+    """Whether a batch has recorded somebody's screen-out."""
+    lines = PayLine.objects.filter(part__batch__study=study, part__kind=SCREENED, entry__rater=rater)
+    return lines.filter(entry__undone_at__isnull=True).exists()
+
+
+def _rewards(row: PanelStudy) -> Rewards:
     approved = Decimal(str(row.remote.get("reward") or 0)).quantize(CENT)
     codes = plan_read(row.plan).codes if row.plan else ()
     screened = next((one.reward for one in codes if one.action == SCREEN_OUT and one.reward), None)
-    return _Rewards(approved, screened)
+    return Rewards(approved, screened)
 
 
 def _earlier(study: Study) -> _Earlier:
@@ -203,6 +237,12 @@ def _earlier(study: Study) -> _Earlier:
         found.amounts[rater] = found.amounts.get(rater, Decimal(0)) + amount
         if kind != BONUS:
             found.kinds.setdefault(rater, set()).add(kind)
+    told = study.ledger.filter(
+        kind=LedgerEntry.Kind.PAYMENT, reference=screen_out_reference(study.panel), undone_at__isnull=True
+    )
+    for rater, amount in told.values_list("rater", "amount"):
+        found.amounts[rater] = found.amounts.get(rater, Decimal(0)) + amount
+        found.kinds.setdefault(rater, set()).add(SCREENED)
     return found
 
 

@@ -36,8 +36,10 @@ _PEOPLE = StudyCount(
     "submissions of a study",
     """
 WITH work AS (
-    SELECT j.rater_id, count(*) AS done, count(v.id) AS accepted, sum(j.seconds) AS seconds
+    SELECT j.rater_id, count(*) AS done, count(v.id) AS accepted, sum(j.seconds) AS seconds,
+        count(u.id) FILTER (WHERE v.id IS NULL) AS unpaid
     FROM annotator_judgment j LEFT JOIN annotator_review v ON v.judgment_id = j.id
+    LEFT JOIN annotator_unpaidwork u ON u.judgment_id = j.id
     WHERE j.study_id = %(study)s AND j.source = 'web' GROUP BY j.rater_id
 ), exams AS (
     SELECT e.participation_id, bool_or(coalesce(e.score, 0) >= e.pass_mark) AS passed FROM annotator_examattempt e
@@ -45,7 +47,8 @@ WITH work AS (
     WHERE p.study_id = %(study)s AND e.submitted_at IS NOT NULL GROUP BY e.participation_id
 )
 SELECT p.id, p.rater_id, r.name, p.state, p.recruiter, p.recruiter_id, p.recruiter_session, p.panel_status, p.joined_at,
-    p.finished_at, coalesce(w.done, 0), coalesce(w.accepted, 0), w.seconds::float, x.passed
+    p.finished_at, coalesce(w.done, 0), coalesce(w.accepted, 0), w.seconds::float, x.passed,
+    coalesce(w.unpaid, 0)
 FROM annotator_participation p JOIN annotator_rater r ON r.id = p.rater_id
 LEFT JOIN work w ON w.rater_id = p.rater_id LEFT JOIN exams x ON x.participation_id = p.id
 WHERE p.study_id = %(study)s AND NOT r.rehearsal
@@ -71,6 +74,7 @@ class _PersonRow(NamedTuple):
     accepted: int
     seconds: float | None
     passed: bool | None
+    unpaid: int
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,12 @@ class Submission:
     evidence: Evidence
     decision: ReviewDecision | None
     facts: SubmissionFacts
+    unpaid: int = 0
 
     @property
     def unreviewed(self) -> int:
-        """Judgments that aren't accepted yet."""
-        return self.done - self.accepted
+        """Judgments that are neither accepted yet nor left unpaid."""
+        return self.done - self.accepted - self.unpaid
 
     @property
     def ended(self) -> bool:
@@ -114,14 +119,14 @@ class Submission:
 
     @property
     def decided(self) -> bool:
-        """Whether a decision is in force that covers all work: an acceptance doesn't cover what came after it, and a rejection that the
-        panel has taken back covers nothing."""
+        """Whether a decision is in force that covers all work: an acceptance, and leaving work unpaid, don't cover what came after it,
+        and a rejection that the panel has taken back covers nothing."""
         one = self.decision
         if one is None or one.done_at is None:
             return one is not None
         if one.kind == Kind.REJECT:
             return self.status in ("", REJECTED)
-        return not (one.kind == Kind.ACCEPT and self.unreviewed > 0)
+        return not (one.kind in (Kind.ACCEPT, Kind.NOT_PAID) and self.unreviewed > 0)
 
     @property
     def waits(self) -> bool:
@@ -152,6 +157,8 @@ class Desk:
     connection: PanelConnection | None
     rules: ReviewRules | None
     median_seconds: float | None
+    #: The conditions under which the study's terms leave work unpaid.
+    terms: tuple[str, ...] = ()
 
     def shown(self, name: str, sign: str = "") -> list[Submission]:
         """One of the lists ``SHOWN``, of people with this kind of sign."""
@@ -190,6 +197,8 @@ class Desk:
                 if one.unreviewed or self.at_panel(one)
                 else f"{one.name} has no work that waits to be accepted."
             )
+        if kind == Kind.NOT_PAID:
+            return self.unpaid_fault(one)
         if not one.recruiter or self.rules is None or one.recruiter != self.panel or not one.session:
             where = self.panel_title or "a recruitment panel"
             return f"{one.name} didn't come from {where}." if not one.session else f"This can only be decided on {where}: connect it under Settings > Recruitment."  # fmt: skip
@@ -197,6 +206,21 @@ class Desk:
             already = held is not None and held.kind == kind
             return f"{one.name} was asked already." if already else self.rules.decide_fault(one.facts, now)
         return self.rules.reject_fault(one.facts, now)
+
+    def unpaid_fault(self, one: Submission) -> str:
+        """Why a person's work can't be left unpaid; empty if it can, for one of the ``terms``."""
+        panel = panel_get(one.recruiter) if one.recruiter else None
+        if panel is not None and panel.review_rules is not None:
+            return (
+                f"{one.name} came from {panel.title}, where submissions are accepted, returned or rejected."
+            )
+        if not self.terms:
+            return "The study's terms leave no work unpaid. They can be changed until the launch: Settings, “Work that isn't paid”."
+        if one.failed_exam:
+            return f"{one.name} failed the exam, which is never a reason not to pay work."
+        if not one.ended:
+            return f"{one.name} is still at work."
+        return "" if one.unreviewed else f"{one.name} has no work that waits to be accepted."
 
     def reasons(self, one: Submission) -> tuple[RejectReason, ...]:
         """The panel's reasons for which a submission may be rejected now; empty if it may not be."""
@@ -232,7 +256,7 @@ def review_desk(study: Study, *, raters: Sequence[int] | None = None) -> Desk:
     made = [
         Submission(
             *row[:13], failed_exam=row.passed is False, excluded=row.rater in excluded, evidence=evidence[row.rater],
-            decision=decisions.get(row.pk), facts=_facts(row, evidence[row.rater], quick_under, short),
+            decision=decisions.get(row.pk), facts=_facts(row, evidence[row.rater], quick_under, short), unpaid=row.unpaid,
         )
         for row in wanted
     ]  # fmt: skip
@@ -246,7 +270,17 @@ def review_desk(study: Study, *, raters: Sequence[int] | None = None) -> Desk:
         connection=connection,
         rules=panel.review_rules if panel is not None and connection is not None else None,
         median_seconds=statistics.median(each) if each else None,
+        terms=unpaid_terms(study),
     )
+
+
+def unpaid_terms(study: Study) -> tuple[str, ...]:
+    """The conditions under which the study's terms leave work unpaid, one a line.
+
+    >>> unpaid_terms(Study(unpaid_terms="Empty answers.\n\n  Copied texts. "))
+    ('Empty answers.', 'Copied texts.')
+    """
+    return tuple(line.strip() for line in study.unpaid_terms.splitlines() if line.strip())
 
 
 def _took(row: _PersonRow) -> float | None:

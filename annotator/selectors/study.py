@@ -101,6 +101,15 @@ def with_size(studies: QuerySet[Study]) -> QuerySet[Study]:
     return studies.annotate(is_large=Exists(judgments[LARGE - 1 : LARGE]))
 
 
+def study_is_large(study: Study) -> bool:
+    """Whether the study has at least ``LARGE`` judgments, so that its figures are kept; a query unless it was found ``sized``."""
+    known: bool | None = getattr(study, "is_large", None)
+    if known is None:
+        judgments = Judgment.objects.filter(study=study).order_by()
+        known = judgments[LARGE - 1 : LARGE].exists()
+    return known
+
+
 def study_role(*, user: Any, study: Study) -> Membership.Role | None:
     """The researcher's role in a study: owner for a superuser, None for anyone without one.
 

@@ -19,7 +19,8 @@ _HOURS = StudyCount(
 WITH work AS (
     SELECT j.rater_id, j.snapshot_id, count(*) AS n, sum(j.seconds) AS seconds, count(v.id) AS accepted
     FROM annotator_judgment j LEFT JOIN annotator_review v ON v.judgment_id = j.id
-    WHERE j.study_id = %(study)s AND j.source = 'web' AND j.seconds IS NOT NULL GROUP BY j.rater_id, j.snapshot_id
+    WHERE j.study_id = %(study)s AND j.source = 'web' AND j.seconds IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM annotator_unpaidwork u WHERE u.judgment_id = j.id AND v.id IS NULL) GROUP BY j.rater_id, j.snapshot_id
 ), items AS (
     SELECT w.rater_id, sum(w.n * (s.content->>'pay_per_item')::numeric) AS earned, sum(w.seconds) AS seconds,
         sum(w.accepted) AS accepted, sum(w.n) AS n

@@ -1,6 +1,6 @@
 """Exports of judgments, streamed from a server-side cursor so that memory use doesn't grow with their number. There are
 two forms. ``judgments`` has one row per judgment, with the response's fields as columns (CSV) or as one object (JSON
-lines). ``ratings`` is the long table that every statistic works on, with one row per rating.
+lines). ``ratings`` is the long table that every statistic works on, with one row per rating and what adjudicators made of its unit.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from annotator.core.csv_cells import cell_neutral
 from annotator.core.downloads import Download
 from annotator.core.replica import reading_from, replica_read
 from annotator.models import AuditAction, Export, Judgment, Study, User
+from annotator.selectors.adjudication import NOT_ADJUDICATED, SETTLED_COLUMNS, settled_labels_of
 from annotator.selectors.judgment import ExclusionReasons, judgments_filter
 from annotator.selectors.storage import storage_check
 from annotator.selectors.study import study_hit_type
@@ -127,6 +128,7 @@ def _judgments(study: Study, found: Any) -> Iterator[Row]:
 
 def _ratings(study: Study, found: Any) -> Iterator[Row]:
     reasons, kind = ExclusionReasons(study), study_hit_type(study)
+    adjudicated = settled_labels_of(study)
     fields = [_FIELDS[name] for name in _RATING_FIELDS]
     rows = found.values_list(*fields, *_INNER, "item__payload").iterator(chunk_size=CHUNK)
     for *known, item, rater, response, payload in rows:
@@ -134,12 +136,14 @@ def _ratings(study: Study, found: Any) -> Iterator[Row]:
         row["excluded"] = reasons.of(row["judgment"], item, rater)
         for rating in kind.to_ratings(payload, response):
             unit = f"{row['item']}.{rating.unit}" if rating.unit else row["item"]
-            yield row | {"unit": unit, "variable": rating.variable, "value": rating.value}
+            settled = adjudicated.get(item, {}).get((rating.variable, rating.unit), NOT_ADJUDICATED)
+            about = dict(zip(SETTLED_COLUMNS, settled.cells, strict=True))
+            yield row | {"unit": unit, "variable": rating.variable, "value": rating.value} | about
 
 
 def _header(study: Study, form: str) -> list[str]:
     if form == Export.Form.RATINGS:
-        return [*_RATING_FIELDS, "excluded", "unit", "variable", "value"]
+        return [*_RATING_FIELDS, "excluded", "unit", "variable", "value", *SETTLED_COLUMNS]
     signals = [f"signal.{name}" for name in SIGNAL_NAMES]
     return [*_FIELDS, "excluded", *signals, *(f"response.{name}" for name in response_fields(study))]
 

@@ -37,6 +37,7 @@ from annotator.services.assignment import participation_release
 from annotator.services.audit import audit_write
 from annotator.services.collect_again import collecting_fault
 from annotator.services.exclusion import exclusion_lift, exclusion_make
+from annotator.services.screen_outs import screen_out_apply
 
 log = logging.getLogger(__name__)
 
@@ -164,12 +165,12 @@ def event_apply(*, participation: Participation, status: str, at: datetime) -> s
 
     A submission that has ended (returned, timed out, rejected) releases the person's open tasks, and they leave the
     study. If they had finished, this is only noted. If the submission continues after all, so do they. What a rejected
-    submission means for the statistics is a setting of the study (``rejected_work``).
+    submission means for the statistics is a setting of the study (``rejected_work``). A screen-out that the panel has paid is booked.
     """
     latest = participation.panel_status_at
     if latest is not None and (at, status_rank(status)) < (latest, status_rank(participation.panel_status)):
         return Outcome.OLDER
-    had_ended = participation.panel_ended
+    had_ended, before = participation.panel_ended, participation.panel_status
     finished = participation.finished_at is not None and participation.state == Participation.State.ACTIVE
     participation.panel_status, participation.panel_status_at = status, at
     if status in ENDED and participation.state == Participation.State.ACTIVE and not finished:
@@ -179,6 +180,7 @@ def event_apply(*, participation: Participation, status: str, at: datetime) -> s
         participation.state, participation.finished_at = Participation.State.ACTIVE, None
     participation.save(update_fields=["panel_status", "panel_status_at", "state", "finished_at"])
     _rejection_apply(participation, rejected=status == REJECTED)
+    screen_out_apply(participation=participation, before=before)
     return Outcome.NOTED if status in ENDED and finished else Outcome.APPLIED
 
 

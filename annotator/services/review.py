@@ -13,9 +13,9 @@ from annotator.services.audit import audit_write
 
 @transaction.atomic
 def judgments_accept(*, judgments: QuerySet[Judgment], by: User | None) -> int:
-    """Accept judgments; returns how many were not accepted before."""
+    """Accept judgments; returns how many were not accepted before. Those that a decision leaves unpaid are passed over."""
     chosen = list(
-        judgments.filter(review__isnull=True)
+        judgments.filter(review__isnull=True, unpaid__isnull=True)
         .order_by()
         .select_for_update(of=("self",), no_key=True)  # locked, so that none of them can be undone meanwhile
         .values_list("pk", "study_id")

@@ -24,6 +24,7 @@ from annotator.models import (
     Participation,
     ReviewDecision,
     Study,
+    UnpaidWork,
     User,
 )
 from annotator.recruitment.api import PanelApi, PanelApiError, RemoteSubmission
@@ -58,9 +59,10 @@ def decisions_make(
     bonus: Decimal | None = None,
     text: str = "",
     category: str = "",
+    term: str = "",
 ) -> list[ReviewDecision]:
-    """Decide about submissions: accept them (with a ``bonus`` if one is given, in the study's currency), ask to return them, or
-    reject them for one of the panel's reasons (``category``). All or none. ``text`` is the reason as participants read it.
+    """Decide about submissions: accept them (with a ``bonus`` if one is given, in the study's currency), ask to return them,
+    reject them for one of the panel's reasons (``category``), or leave work unpaid that meets a condition of the study's terms (``term``). All or none. ``text`` is the reason as participants read it.
 
     Raises ``ValidationError`` if one of them has a decision already, or if the panel's rules don't allow it.
     """
@@ -78,6 +80,8 @@ def decisions_make(
     for one in found.values():
         if fault := desk.fault(one, kind) or _reject_fault(desk, one, kind, text, category):
             raise ValidationError(fault)
+    if kind == Kind.NOT_PAID and term not in desk.terms:
+        raise ValidationError({"term": "Choose one of the conditions of the study's terms."})
     batch, now = uuid4(), timezone.now()
     ReviewDecision.objects.filter(participation__in=[one.pk for one in found.values()], in_force=True).update(
         in_force=False
@@ -85,13 +89,14 @@ def decisions_make(
     made = ReviewDecision.objects.bulk_create(
         ReviewDecision(
             study=study, participation_id=one.pk, kind=kind, batch=batch, at_panel=desk.at_panel(one), bonus=bonus, text=text,
-            category=category if kind == Kind.REJECT else "", by=by, due_at=now + HOLD,
+            category=category if kind == Kind.REJECT else "", term=term if kind == Kind.NOT_PAID else "", by=by, due_at=now + HOLD,
         )
         for one in found.values()
     )  # fmt: skip
     about = {"decision": kind} | ({"bonus": bonus, "currency": study.currency} if bonus else {})
     about |= {"reason": text} if text else {}
     about |= {"category": category} if kind == Kind.REJECT else {}
+    about |= {"term": term} if kind == Kind.NOT_PAID else {}
     after = {
         one.rater: about | {"signs": [sign.kind for sign in one.evidence.signs]} for one in found.values()
     }
@@ -127,13 +132,14 @@ def _reject_fault(desk: Desk, one: Submission, kind: str, text: str, category: s
 def decision_undo(*, decision: ReviewDecision, by: User | None) -> ReviewDecision:
     """Undo a decision, so that the submission waits again. Safe to call twice.
 
-    One that is held has told nobody. A rejection that the panel knows is taken back there, while its rules allow that. Raises
-    ``ValidationError`` for anything else that was carried out, and while it's being carried out.
+    One that is held has told nobody. A rejection that the panel knows is taken back there, while its rules allow that. Work that was left
+    unpaid waits again, however long ago that was. Raises ``ValidationError`` for anything else that was carried out, and while it's being carried out.
     """
     stored = ReviewDecision.objects.select_related("study", "participation").get(pk=decision.pk)
     if stored.undone_at is not None:
         return stored
-    remote = _taken_back(stored) if stored.in_force and stored.done_at is not None else None
+    done = stored.in_force and stored.done_at is not None and stored.kind != Kind.NOT_PAID
+    remote = _taken_back(stored) if done else None
     with transaction.atomic():
         return _undo(decision.pk, by, remote)
 
@@ -145,10 +151,12 @@ def _undo(pk: int, by: User | None, remote: RemoteSubmission | None = None) -> R
         return row
     if not row.in_force:
         raise ValidationError("Another decision has followed this one.")
-    if row.started_at is not None and remote is None:
+    unpaid = row.kind == Kind.NOT_PAID and row.done_at is not None
+    if row.started_at is not None and remote is None and not unpaid:
         raise ValidationError("This decision is being carried out, so it can't be undone now.")
     if remote is not None:
         _status_apply(row.participation, remote)
+    row.unpaid_work.all().delete()
     row.undone_at, row.undone_by, row.in_force = timezone.now(), by, False
     row.save(update_fields=["undone_at", "undone_by", "in_force"])
     audit_write(
@@ -322,12 +330,24 @@ def _done(pk: int, remote: RemoteSubmission | None) -> None:
             bonus_give(
                 study=row.study, rater=participation.rater, by=row.by, amount=row.bonus, reason=row.text
             )
+    left = _leave_unpaid(row) if row.kind == Kind.NOT_PAID else 0
     row.done_at, row.fault = timezone.now(), ""
     row.save(update_fields=["done_at", "fault"])
     audit_write(
         action=AuditAction.DECISION_DONE, study=row.study, by=row.by, rater=participation.rater_id,
-        after={"decision": row.kind, "at the panel": row.at_panel, "judgments accepted": accepted},
+        after={"decision": row.kind, "at the panel": row.at_panel, "judgments accepted": accepted}
+        | ({"judgments not paid": left} if row.kind == Kind.NOT_PAID else {}),
     )  # fmt: skip
+
+
+def _leave_unpaid(row: ReviewDecision) -> int:
+    """Leave unpaid what the decision is about: work that was submitted before it and isn't accepted; returns how many judgments."""
+    seen = Judgment.objects.filter(
+        study=row.study, rater=row.participation.rater_id, source=Judgment.Source.WEB, created_at__lte=row.created_at,
+        review__isnull=True, unpaid__isnull=True,
+    )  # fmt: skip
+    rows = seen.order_by().select_for_update(of=("self",), no_key=True).values_list("pk", flat=True)
+    return len(UnpaidWork.objects.bulk_create(UnpaidWork(judgment_id=pk, decision=row) for pk in list(rows)))
 
 
 def _status_apply(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.api import comparison, datasets, logs, pipelines, plans, releases, reports, runs
+from evaluation.api import comparison, datasets, disagreement, logs, pipelines, plans, releases, reports, runs
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation_api"
@@ -16,6 +16,11 @@ urlpatterns = [
         "studies/<study:study>/report-columns/",
         reports.ReportColumns.as_view(),
         name="study_report_columns",
+    ),
+    path(
+        "studies/<study:study>/disagreement/",
+        disagreement.StudyDisagreement.as_view(),
+        name="study_disagreement",
     ),
     path("studies/<study:study>/plan/", plans.StudyAnalysisPlan.as_view(), name="study_plan"),
     path("studies/<study:study>/plan/seal/", plans.StudyPlanSeal.as_view(), name="study_plan_seal"),

@@ -239,6 +239,7 @@ MOVED = (
     MovedTable(a.PayPart, _of_study(a.PayPart, "batch__study")),
     MovedTable(a.PayLine, _of_study(a.PayLine, "part__batch__study")),
     MovedTable(a.ReviewDecision, _of_study(a.ReviewDecision)),
+    MovedTable(a.UnpaidWork, _of_study(a.UnpaidWork, "decision__study")),
     MovedTable(a.Message, _of_study(a.Message)),
     MovedTable(a.DataRequest, _of_study(a.DataRequest)),
     MovedTable(a.Rehearsal, lambda scope: a.Rehearsal.objects.filter(study=scope.study).exclude(state__in=("queued", "running"))),

@@ -10,6 +10,7 @@ from django.db.models import F, FilteredRelation, Min, Q
 
 from annotator.core.csv_cells import cell_neutral
 from annotator.models import Explanation, Judgment, Study
+from annotator.selectors.adjudication import NOT_ADJUDICATED, SETTLED_COLUMNS, settled_labels_of
 from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.study import study_hit_type
 
@@ -30,6 +31,7 @@ COLUMNS = {
     "correct_answer": "the correct answer to the instance, where it is known",
     "variable": "what was asked",
     "value": "the rating",
+    **SETTLED_COLUMNS,
 }
 _CHUNK = 2_000
 _FIELDS = (
@@ -53,6 +55,7 @@ def ratings_csv(studies: Sequence[Study]) -> Iterator[bytes]:
     before = (Explanation.objects.aggregate(least=Min("id"))["least"] or 1) - 1
     for study in studies:
         kind, reasons = study_hit_type(study), ExclusionReasons(study)
+        adjudicated = settled_labels_of(study)
         rows = Judgment.objects.filter(study=study).annotate(real=_real_output()).order_by("id")
         found = rows.values_list("id", "item_id", "rater_id", "response", "item__payload", *_FIELDS)
         for (
@@ -70,10 +73,13 @@ def ratings_csv(studies: Sequence[Study]) -> Iterator[bytes]:
         ) in found.iterator(chunk_size=_CHUNK):
             excluded = reasons.of(pk, item, rater)
             number = "" if explanation is None else explanation - before
+            decided = adjudicated.get(item, {})
             for rating in kind.to_ratings(payload, response):
                 unit = f"{key}.{rating.unit}" if rating.unit else key
+                settled = decided.get((rating.variable, rating.unit), NOT_ADJUDICATED)
                 row = (
                     study.slug, key, unit, instance, number, *about, excluded, real, correct, rating.variable, rating.value,
+                    *settled.cells,
                 )  # fmt: skip
                 writer.writerow([cell_neutral(cell) for cell in row])
             if out.tell() > 2**20:

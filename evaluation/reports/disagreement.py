@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -17,13 +18,15 @@ from evaluation.agreement.sources import (
     disagreement_with,
     group_codes,
 )
-from evaluation.core.estimate import Estimate
+from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.ratings.load import StudyRatings, VariableRatings, study_ratings
 
 #: With more ratings than this, the coefficient is computed again without fewer groups, so that the page comes in time.
 MANY_RATINGS, FEWER = 50_000, 5
-#: What the tables are about, and their headings.
-BY = {"system": "Systems", "kind": "Kinds of follow-up", "rater": "Raters", "item": "Items"}
+#: More rows of a table aren't kept for the page, its file and the API.
+MOST_ROWS = 10_000
+#: What the tables are about.
+BY = ("system", "kind", "rater", "item")
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,32 @@ class Sources:
     title: str
     rehearsal: bool
     tables: dict[str, list[Source]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON, with at most ``MOST_ROWS`` rows of each table and their whole number; ``nan`` becomes null."""
+        return {
+            "variable": self.variable.name,
+            "variables": [{"name": one.name, "title": one.title} for one in self.variables],
+            "simulator": self.simulator,
+            "simulators": list(self.simulators),
+            "coefficient": {
+                "title": self.title, "value": none_if_nan(self.coefficient.value), "reason": self.coefficient.reason,
+                "n": self.coefficient.n,
+            },
+            "rehearsal": self.rehearsal,
+            "tables": {
+                by: {"rows": [_row(one) for one in rows[:MOST_ROWS]], "all": len(rows)} for by, rows in self.tables.items()
+            },
+        }  # fmt: skip
+
+
+def _row(one: Source) -> dict[str, Any]:
+    found = one.found
+    return {
+        "name": one.name, "item": one.item, "query": one.query, "ratings": found.n, "share_of_disagreement": none_if_nan(found.part),
+        "share_of_ratings": none_if_nan(found.size), "relative": none_if_nan(found.excess), "contribution": none_if_nan(found.lost),
+        "without": none_if_nan(found.without.value), "reason": found.without.reason,
+    }  # fmt: skip
 
 
 def disagreement_sources(

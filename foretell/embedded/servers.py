@@ -22,6 +22,7 @@ MADE_ONCE: dict[str, Callable[[], int | str]] = {
     "redis_port": free_port,
     "redis_password": lambda: secrets.token_urlsafe(24),
     "provider_port": free_port,
+    "stand_in_port": free_port,
     "secret_key": lambda: secrets.token_urlsafe(48),
 }
 

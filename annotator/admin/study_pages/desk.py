@@ -176,11 +176,12 @@ def _carry_out(request: HttpRequest, study: Study) -> str:
     raters = _raters(request, study)
     if action == "now":
         return _hurry(study)
-    text = {name: asked.get(f"{name}_text", "") for name in ("bonus", "return", "reject")}
-    if action in ("accept", "bonus", "return", "reject"):
+    text = {name: asked.get(f"{name}_text", "") for name in ("bonus", "return", "reject", "unpaid")}
+    if action in ("accept", "bonus", "return", "reject", "unpaid"):
         made = decisions_make(
             study=study, by=by, raters=raters, kind=Kind.ACCEPT if action == "bonus" else action, text=text.get(action, ""),
             bonus=_amount(asked.get("bonus_amount", "")) if action == "bonus" else None, category=asked.get("reject_category", "")[:40],
+            term=asked.get("unpaid_term", ""),
         )  # fmt: skip
         return f"{_whom(made)}: {made[0].get_kind_display()}. Undo within {int(HOLD.total_seconds() // 60)} minutes."
     if action == "exclude":

@@ -19,10 +19,12 @@ from annotator.forms.study_pages import WebhookSecretForm
 from annotator.models import PanelLinks, Study
 from annotator.recruitment.panel import SCREENED_OUT
 from annotator.recruitment.registry import panel_get
+from annotator.recruitment.stand_in.about import stand_in_about
 from annotator.selectors.panel import panel_summary, recent_events
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
 from annotator.services.panel_events import panel_secret_set
+from foretell import env
 
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"), people="recruitment")
@@ -61,6 +63,7 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     context: dict[str, Any] = {
         "panel": panel,
         "link": link,
+        "stand_in": {"on": env.PANEL_STAND_IN, **stand_in_about()},
         **connection_context(request, study, panel),
         **shown,
     }

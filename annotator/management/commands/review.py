@@ -20,8 +20,8 @@ from annotator.services.review_desk import batch_undo, decisions_carry_out, deci
 
 class Command(BaseCommand):
     help = (
-        "List the submissions of a study that need a decision, with their evidence, as JSON lines; accept, reject or ask to return "
-        "some, all or none; undo that; or carry out now what is held."
+        "List the submissions of a study that need a decision, with their evidence, as JSON lines; accept, reject, ask to return or don't "
+        "pay some, all or none; undo that; or carry out now what is held."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,9 +34,8 @@ class Command(BaseCommand):
         parser.add_argument("--bonus", default="", help="For accept: an amount in the study's currency.")
         parser.add_argument("--text", default="", help="The reason, as participants read it.")
         parser.add_argument("--category", default="", help="For reject: the panel's reason.")
-        parser.add_argument(
-            "--batch", default="", metavar="ID", help="For undo: what accept, reject or return printed."
-        )
+        parser.add_argument("--term", default="", help="For unpaid: the condition of the study's terms.")
+        parser.add_argument("--batch", default="", metavar="ID", help="For undo: what the decision printed.")
         parser.add_argument("--by", default="", metavar="USER", help="Who decides, for the audit trail.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,7 +57,7 @@ class Command(BaseCommand):
             else:
                 made = decisions_make(
                     study=study, by=by, raters=_raters(study, options["rater"]), kind=action, text=options["text"],
-                    category=options["category"], bonus=_amount(options["bonus"]),
+                    category=options["category"], term=options["term"], bonus=_amount(options["bonus"]),
                 )  # fmt: skip
                 self.stdout.write(f"{plural(len(made), 'decision')} held; batch {made[0].batch}")
         except ValidationError as error:

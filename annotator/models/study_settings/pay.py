@@ -32,6 +32,14 @@ class Pay(models.Model):
         models.FloatField(default=1.0, validators=[InRange(0.01, 1_440)]),
         "Estimated minutes per item", SettingGroup.PAY, snapshot=True, released=True,
     )  # fmt: skip
+    unpaid_terms = setting(
+        models.TextField(
+            blank=True, default="", db_default="",
+            help_text="One condition a line, such as: Answers that have nothing to do with the task. Participants read them before they start."
+            " Work can be left unpaid only for one of these; leave empty if all work is paid. A failed exam is never a reason.",
+        ),
+        "Work that isn't paid", SettingGroup.PAY, snapshot=True, unless_default=True, change=Change.UNTIL_LAUNCH, released=True, rows=3,
+    )  # fmt: skip
     pay_floor_per_hour = setting(
         models.DecimalField(
             max_digits=8, decimal_places=2, default=0, validators=[InRange(0, 100_000)],

@@ -102,6 +102,7 @@ def _account(earnings: Earnings, lines: list[LedgerLine]) -> tuple[Earnings, dic
     return earnings, shown | {
         "can_end": bool(can_end),
         "lines": [(one, _line_words(one), _line_amount(one)) for one in lines],
+        "unpaid": [one for one in lines if one.kind == "unpaid"],
     }
 
 
@@ -113,6 +114,10 @@ def _line_amount(line: LedgerLine) -> str:
 
 def _line_words(line: LedgerLine) -> str:
     """What a line of the ledger is for, in words."""
+    if line.kind == "unpaid":
+        return ngettext("{tasks} task, not paid", "{tasks} tasks, not paid", line.number).format(
+            tasks=line.number
+        )
     if line.kind in ("items", "checking"):
         words = (
             ngettext("{tasks} task, accepted", "{tasks} tasks, accepted", line.number)

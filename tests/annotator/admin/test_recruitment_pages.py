@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotator.models import PanelEvent, Participation, Study, User
+from annotator.recruitment.stand_in import books, links
 from annotator.services.panel_events import panel_secret, panel_secret_set
+from foretell import env, stand_in
+from foretell.embedded.process import free_port
 from tests.factories import make_participation, make_study
 from tests.prolific_server import SECRET, STUDY
 
@@ -59,6 +63,36 @@ def test_the_page_shows_what_to_enter_at_prolific(researcher_client: Client, stu
     assert f"http://testserver/recruitment/prolific/{study.join_token}/" in shown
     assert "missing: people can&#x27;t return" in shown or "missing: people can't return" in shown
     assert "Not verified:" in shown
+
+
+def test_it_says_how_to_try_prolific_without_an_account(
+    study: Study, researcher: User, researcher_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who runs the server reads how to start it with the stand-in; once it was, everybody how to use it."""
+    assert "Try Prolific without an account" not in page(researcher_client, study), "others can't restart it"
+    User.objects.filter(pk=researcher.pk).update(is_superuser=True)
+    assert "PANEL_STAND_IN=1 make run" in page(researcher_client, study)
+    User.objects.filter(pk=researcher.pk).update(is_superuser=False)
+    monkeypatch.setattr(env, "PANEL_STAND_IN", True)
+    assert f"enter the token <code>{books.TOKEN}</code>" in page(researcher_client, study)
+
+
+def test_make_run_starts_the_stand_in_as_it_is() -> None:
+    """What ``make run`` tells the other processes is what the stand-in signs and accepts."""
+    port = free_port()
+    assert (stand_in.TOKEN, stand_in.ISSUER) == (books.TOKEN, links.ISSUER)
+    assert {name for name in stand_in.variables(port) if name.startswith("PROLIFIC_")} >= {
+        "PROLIFIC_API_URL", "PROLIFIC_KEYS_URL", "PROLIFIC_ISSUER", "PROLIFIC_SITE_URL",
+    }  # fmt: skip
+    process = subprocess.Popen(stand_in.command(port), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        said = dict(line.strip().split("=", 1) for line in (process.stdout.readline() for _ in range(4)))
+        assert said.items() <= stand_in.variables(port).items()
+        assert process.stdout.readline().strip() == f"token: {stand_in.TOKEN}"
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_an_editor_sets_and_removes_the_secret(researcher_client: Client, study: Study) -> None:

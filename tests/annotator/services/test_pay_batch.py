@@ -316,7 +316,7 @@ def test_a_fixed_reward_above_what_was_earned_is_credited(books: ProlificBooks, 
     """People whom the panel has approved or screened out by itself have got its reward: the ledger says so too."""
     study, connection = connected_study(researcher, screened_out_code="EXAM", exam_required=True)
     row = published(
-        study, connection, places=3, reward=Decimal("1.00"), action_screened_out_code="screen_out",
+        study, connection, places=4, reward=Decimal("1.00"), action_screened_out_code="screen_out",
         screen_out_reward=Decimal("0.30"), slots=5,
     )  # fmt: skip
     people = {}
@@ -324,10 +324,14 @@ def test_a_fixed_reward_above_what_was_earned_is_credited(books: ProlificBooks, 
         submission, people[person] = arrives(books, row, person)
         books.move(submission, status)
     panel_reconcile(row=PanelStudy.objects.get(pk=row.pk))
+    submission, people["dan"] = arrives(books, row, "dan")  # told before screen-outs were booked at once
+    books.move(submission, "SCREENED OUT")
+    Participation.objects.filter(pk=people["dan"].pk).update(panel_status="SCREENED OUT")
     proposal = pay_proposal(study)
     assert [(one.kind, one.amount, one.credit) for one in proposal.payments] == [
         ("approve", Decimal("1.00"), Decimal("1.00")), ("screen_out", Decimal("0.30"), Decimal("0.30")),
     ]  # fmt: skip
+    assert {one.recruiter_id: one.paid for one in balances_of(study)}["ben"] == Decimal("0.30"), "told"
     [left] = proposal.left_out
     assert "less than the reward of 1.00" in left.why, "nobody is approved who hasn't earned it"
     pay_batch_send(batch=pay_batch_make(study=study, key="key-00001", digest=proposal.digest, by=None))

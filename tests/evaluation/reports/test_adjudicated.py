@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotator.models import Membership, Study
-from annotator.services.adjudication import adjudication_record
 from evaluation.agreement.adjudicated import AdjudicatedRule
 from evaluation.agreement.aggregate import TIES, OneTable, parse_rule
 from evaluation.core.ratings_table import Ratings
@@ -16,6 +14,7 @@ from evaluation.releases.importing import release_import
 from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from tests.evaluation.releases.releases import built, everything, renamed_away, rows_of
+from tests.evaluation.reports.adjudicated import adjudicated_study
 from tests.evaluation.reports.studies import computed, stored
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
@@ -60,22 +59,6 @@ def test_means_take_the_adjudicated_number() -> None:
     found = AdjudicatedRule(rule_named("mean"), {"u": "5"}).apply(ratings)
     assert found.by_unit() == {"u": "5", "v": "3"}
     assert np.all(found.value >= 0)
-
-
-def adjudicated_study(*, items: int = 12) -> Study:
-    """Items that ann says yes and ben says no to; two people decide yes on all but the last, which stays a tie."""
-    boss = make_user("rosa.privat", staff=True)
-    study = make_study(by=boss, title="Owls")
-    other = make_user("otto.privat", staff=True)
-    Membership.objects.create(study=study, user=other, role="reviewer")
-    for number in range(items):
-        item = make_item(study, key=f"i{number}")
-        make_judgment(item, make_rater("ann"), "yes")
-        make_judgment(item, make_rater("ben"), "no")
-        last = number == items - 1
-        adjudication_record(item=item, by=boss, raw={"helpful": "yes", "answer": "yes"})
-        adjudication_record(item=item, by=other, raw={"helpful": "yes", "answer": "no" if last else "yes"})
-    return study
 
 
 def section(content: dict[str, Any], name: str) -> Any:

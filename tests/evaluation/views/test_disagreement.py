@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
+from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from lxml import html
 
+from annotator.core import kept_figures
 from annotator.models import Study
+from annotator.selectors import study as study_selectors
+from annotator.tasks import figures_renew_task
 from evaluation.reports.disagreement import disagreement_sources
 from tests.evaluation.reports.studies import client_of, small_study
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
@@ -88,6 +93,27 @@ def test_the_csv_has_the_figures_of_the_page() -> None:
         assert [row["name"] for row in own] == [one.name for one in found.tables[by]]
 
 
+def test_the_api_has_the_figures_of_the_page() -> None:
+    study = small_study()
+    client = client_of(study)
+    address = f"/api/v1/studies/{study.slug}/disagreement/"
+    reply = client.get(address).json()
+    found = disagreement_sources(study=study)
+    assert found is not None
+    assert (reply["ready"], reply["coefficient"]["value"]) == (True, found.coefficient.value)
+    tables = {one["by"]: one for one in reply["tables"]}
+    assert {by: [row["name"] for row in table["rows"]] for by, table in tables.items()} == {
+        by: [one.name for one in rows] for by, rows in found.tables.items()
+    }
+    assert tables["system"]["rows"][0]["share_of_disagreement"] == 1.0
+    assert client.get(address, {"varaible": "helpful"}).status_code == 400
+    empty = make_study(items=1)
+    assert client_of(empty).get(f"/api/v1/studies/{empty.slug}/disagreement/").json()["coefficient"] is None
+    stranger = Client()
+    stranger.force_login(make_user(staff=True))
+    assert stranger.get(address).status_code == 404
+
+
 def test_the_number_of_queries_is_constant(django_assert_max_num_queries) -> None:  # type: ignore[no-untyped-def]
     def queries(items: int) -> int:
         study = make_study()
@@ -110,3 +136,42 @@ def test_without_judgments_and_for_others() -> None:
     stranger = Client()
     stranger.force_login(make_user(staff=True))
     assert stranger.get(reverse("evaluation:disagreement", args=[study.pk])).status_code == 404
+
+
+def test_a_large_study_is_computed_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page, the CSV, the API and the order of adjudication wait for a job, and compute nothing in the request."""
+    queued: list[dict[str, Any]] = []
+    monkeypatch.setattr(kept_figures, "enqueue", lambda name, **arguments: queued.append(arguments))
+    monkeypatch.setattr(study_selectors, "LARGE", 1)
+    cache.clear()
+    study = small_study()
+    client = client_of(study)
+    address = reverse("evaluation:disagreement", args=[study.pk])
+    for _ in range(2):
+        assert "computed in the background" in page_of(client, study).text_content()
+    assert (
+        client.get(reverse("evaluation:disagreement_csv", args=[study.pk])).headers["Location"]
+        == f"{address}?"
+    )
+    assert "computed in the background" in page_of(client, study, variable="made up").text_content()
+    queue = f"/admin/annotator/study/{study.pk}/adjudication/?order=posterior"
+    assert "computed in the background" in client.get(queue).content.decode()
+    names = [one["figures"] for one in queued]
+    assert sorted(names) == ["posteriors of items", "where disagreement comes from"], "each once"
+    for one in queued:
+        figures_renew_task(**one)
+    assert "Krippendorff’s α among people is" in page_of(client, study).text_content()
+    assert "computed in the background" not in client.get(queue).content.decode()
+    assert len(queued) == 2
+
+
+def test_a_job_that_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_figures, "enqueue", lambda name, **arguments: None)
+    monkeypatch.setattr(study_selectors, "LARGE", 1)
+    cache.clear()
+    study = small_study()
+    client = client_of(study)
+    page_of(client, study)
+    later = kept_figures.time.time() + kept_figures.ASKED_SECONDS + 1
+    monkeypatch.setattr(kept_figures.time, "time", lambda: later)
+    assert "Krippendorff’s α among people is" in page_of(client, study).text_content()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from foretell_client.operations.adjudication import AdjudicationOperations
 from foretell_client.operations.exclusions import ExclusionsOperations
 from foretell_client.operations.exports import ExportsOperations
 from foretell_client.operations.hit_types import HitTypesOperations
@@ -28,6 +29,7 @@ class Operations:
     """The operations of the API, by what they are about."""
 
     def __init__(self, http: Transport) -> None:
+        self.adjudication = AdjudicationOperations(http)
         self.exclusions = ExclusionsOperations(http)
         self.exports = ExportsOperations(http)
         self.hit_types = HitTypesOperations(http)

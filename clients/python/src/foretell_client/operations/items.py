@@ -10,6 +10,16 @@ from foretell_client.transport import Transport, part
 ItemRole = Literal["ordinary", "gold", "attention"]
 
 
+class Adjudication(TypedDict):
+    id: int
+    item: int
+    adjudicator: int
+    seat: int
+    round: int
+    response: Any
+    created_at: str
+
+
 class ContestedAnswer(TypedDict):
     rater: str
     rater_kind: str
@@ -32,6 +42,11 @@ class Correction(TypedDict, total=False):
     reason: Required[str]
 
 
+class GivenAnswer(TypedDict):
+    answers: list[list[str]]
+    people: int
+
+
 class Item(TypedDict):
     id: int
     key: str
@@ -46,6 +61,37 @@ class Item(TypedDict):
 class ItemContent(TypedDict, total=False):
     payload: Required[dict[str, Any]]
     gold: dict[str, Any] | None
+
+
+class Label(TypedDict, total=False):
+    response: Required[dict[str, Any]]
+
+
+class Option(TypedDict):
+    value: str
+    label: str
+
+
+class Question(TypedDict):
+    name: str
+    label: str
+    options: list[Option]
+
+
+class Shown(TypedDict):
+    name: str
+    label: str
+    text: str
+    items: list[str]
+    format: str
+
+
+class ToAdjudicate(TypedDict):
+    item: int
+    why_not: str
+    shown: list[Shown]
+    questions: list[Question]
+    answers: list[GivenAnswer]
 
 
 class Withdrawal(TypedDict, total=False):
@@ -71,6 +117,26 @@ class ItemsOperations:
     def delete(self, id: int, /) -> None:
         """Delete an item of a draft. Needs the role of an editor."""
         self._http.nothing("DELETE", f"items/{id}/")
+
+    def adjudication(self, id: int, /) -> ToAdjudicate:
+        """What annotators saw, and their answers without names. Other adjudicators' labels aren't in it. Needs
+        the role of a reviewer.
+        """
+        reply: ToAdjudicate = self._http.json("GET", f"items/{id}/adjudication/")
+        return reply
+
+    def adjudication_create(self, id: int, /, **sent: Unpack[Label]) -> Adjudication:
+        """Label the item. The first two people label it independently, a third settles a tie. Needs the role
+        of a reviewer.
+        """
+        reply: Adjudication = self._http.json("POST", f"items/{id}/adjudication/", body=sent)
+        return reply
+
+    def adjudication_delete(self, id: int, /) -> None:
+        """Take your label back, within ten minutes and until somebody else labels the item. Needs the role of
+        a reviewer.
+        """
+        self._http.nothing("DELETE", f"items/{id}/adjudication/")
 
     def correct(self, id: int, /, **sent: Unpack[Correction]) -> Item:
         """The corrected version is given out instead; its problem reports are settled. Needs the role of an

@@ -59,6 +59,13 @@ class ChosenDifferently(TypedDict):
     second: str
 
 
+class Coefficient(TypedDict):
+    title: str
+    value: float | None
+    reason: str
+    n: int
+
+
 class ColumnValue(TypedDict):
     """A value of a column."""
 
@@ -70,6 +77,32 @@ class ComparedTable(TypedDict):
     number: str
     title: str
     cells: list[ChangedCell]
+
+
+class Contribution(TypedDict):
+    name: str
+    item: int | None
+    ratings: int
+    share_of_disagreement: float | None
+    share_of_ratings: float | None
+    relative: float | None
+    contribution: float | None
+    without: float | None
+    reason: str
+
+
+class Disagreement(TypedDict):
+    ready: bool
+    variable: str
+    simulator: str
+    coefficient: Coefficient | None
+    tables: list[DisagreementTable]
+
+
+class DisagreementTable(TypedDict):
+    by: str
+    all: int
+    rows: list[Contribution]
 
 
 class Report(TypedDict):
@@ -136,6 +169,25 @@ class ReportsOperations:
     def export(self, id: int, as_format: Literal["csv", "html", "json", "latex", "text"], /) -> Download:
         """The report as CSV, JSON, LaTeX, plain text or one HTML file."""
         return self._http.download("GET", f"reports/{id}/export/{part(as_format)}/")
+
+    def disagreement(
+        self,
+        study: str,
+        /,
+        *,
+        rehearsal: bool | None = None,
+        simulator: str | None = None,
+        variable: str | None = None,
+    ) -> Disagreement:
+        """What systems, kinds of follow-up, raters and items contribute to one minus alpha, or kappa with a
+        simulator.
+        """
+        reply: Disagreement = self._http.json(
+            "GET",
+            f"studies/{part(study)}/disagreement/",
+            query={"rehearsal": rehearsal, "simulator": simulator, "variable": variable},
+        )
+        return reply
 
     def report_columns(self, study: str, /) -> list[ReportColumn]:
         """The columns that the study's reports can group and filter by, with their most frequent values. Those

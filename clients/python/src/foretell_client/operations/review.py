@@ -6,7 +6,7 @@ from typing import Literal, Required, TypedDict, Unpack
 
 from foretell_client.transport import Transport, part
 
-ReviewDecision = Literal["accept", "return", "reject"]
+ReviewDecision = Literal["accept", "return", "reject", "unpaid"]
 
 
 class Batch(TypedDict, total=False):
@@ -19,6 +19,7 @@ class Decide(TypedDict, total=False):
     bonus: str
     text: str
     category: str
+    term: str
 
 
 class Decided(TypedDict):
@@ -33,6 +34,7 @@ class Decision(TypedDict):
     bonus: str | None
     text: str
     category: str
+    term: str
     by: str | None
     created_at: str
     due_at: str | None

@@ -11,7 +11,7 @@ Blank = Literal[""]
 Confidence = Literal["no", "steps", "percent"]
 ErasurePolicy = Literal["anonymise", "delete"]
 Language = Literal["en", "ar", "de", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "zh"]
-Panel = Literal["personal", "prolific", "shared_secret", "sona"]
+Panel = Literal["cloudresearch", "personal", "prolific", "shared_secret", "sona"]
 PanelLinks = Literal["signed", "plain"]
 RejectedWork = Literal["keep", "exclude", "again"]
 RevokedWork = Literal["keep", "refuse"]
@@ -103,6 +103,7 @@ class StudyPatch(TypedDict, total=False):
     exam_pay: str
     currency: str
     minutes_per_item: float
+    unpaid_terms: str
     pay_floor_per_hour: str
     budget_notice: str | None
     budget_cap: str | None
@@ -210,6 +211,7 @@ class Study(TypedDict):
     exam_pay: str
     currency: str
     minutes_per_item: float
+    unpaid_terms: str
     pay_floor_per_hour: str
     budget_notice: str | None
     budget_cap: str | None
@@ -279,6 +281,7 @@ class StudyCreate(TypedDict, total=False):
     exam_pay: str
     currency: str
     minutes_per_item: float
+    unpaid_terms: str
     pay_floor_per_hour: str
     budget_notice: str | None
     budget_cap: str | None
