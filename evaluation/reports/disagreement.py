@@ -49,20 +49,38 @@ class Sources:
     coefficient: Estimate
     title: str
     rehearsal: bool
+    #: Why the disagreement has no shares; empty if it has.
+    undivided: str
     tables: dict[str, list[Source]]
+
+
+@dataclass(frozen=True)
+class NoSources:
+    """Why there is no coefficient to divide."""
+
+    reason: str
+
+
+NOBODY = "Nobody has judged yet."
+NO_LABELS = (
+    "The study has no question that is answered with labels, so there is no disagreement to divide here. "
+    "Reports have the agreement on rankings, sets, passages and pairs."
+)
 
 
 def disagreement_sources(
     *, study: Study, variable: str = "", simulator: str = "", rehearsal: bool = False
-) -> Sources | None:
+) -> Sources | NoSources:
     """The contributions to 1 - alpha of people on a variable (the headline by default), or to 1 - kappa of people with a simulator.
 
-    A fixed number of queries. None if nobody has judged, or no variable has labels; an unknown variable or simulator is taken for the
+    A fixed number of queries. ``NoSources`` if nobody has judged, or no variable has labels; an unknown variable or simulator is taken for the
     default. The ratings are those of reports: without surplus, gold, exclusions and, unless ``rehearsal``, rehearsal raters.
     """
     data = study_ratings(study=study, rehearsal=rehearsal)
-    if not len(data.judgments) or not data.variables:
-        return None
+    if not data.variables:
+        return NoSources(NO_LABELS)
+    if not len(data.judgments):
+        return NoSources(NOBODY)
     chosen = next((one for one in data.variables if one.name == variable), data.variables[0])
     simulators = tuple(sorted(data.judgments.raters.simulators))
     simulator = simulator if simulator in simulators else ""
@@ -82,7 +100,7 @@ def disagreement_sources(
             codes, names = group_codes(_names(data, table, by), ratings)
         if by == "item" or len(names) > 1:
             groups = found.by(codes, len(names), most=most)
-            tables[by] = _sources(data, by, names, groups, simulator, rehearsal=rehearsal)
+            tables[by] = _sources(data, by, names, groups, simulator)
     return Sources(
         chosen,
         data.variables,
@@ -91,6 +109,7 @@ def disagreement_sources(
         found.coefficient,
         title,
         data.judgments.rehearsal,
+        found.undivided,
         tables,
     )
 
@@ -111,8 +130,6 @@ def _sources(
     names: Sequence[str],
     groups: Sequence[Contribution],
     simulator: str,
-    *,
-    rehearsal: bool,
 ) -> list[Source]:
     items = (
         dict(zip(data.judgments.items.key.values(""), data.judgments.items.ids.tolist(), strict=True))
@@ -120,6 +137,8 @@ def _sources(
         else {}
     )
     ids = dict(zip(data.judgments.raters.names, data.judgments.raters.ids.tolist(), strict=True))
+    # What the list counts: rehearsal raters also where nobody asked for them, since nobody else has judged.
+    count = {"count": "rehearsal" if data.judgments.rehearsal else "people"}
     found = []
     for one in groups:
         name = names[one.code]
@@ -129,8 +148,6 @@ def _sources(
         if by == "rater":
             query = {"raters": f"{ids[name]}-{ids[simulator]}" if simulator else str(ids[name])}
         else:
-            query = {by: name} | ({"rater": simulator} if simulator else {})
-        found.append(
-            Source(name, one, query=urlencode(query | ({"count": "rehearsal"} if rehearsal else {})))
-        )
+            query = {by: name} | ({"against": str(ids[simulator])} if simulator else {})
+        found.append(Source(name, one, query=urlencode(query | count)))
     return found

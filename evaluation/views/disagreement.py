@@ -35,17 +35,18 @@ def disagreement(request: HttpRequest, study_pk: int, format: str = "") -> HttpR
     study = study_get_for(user=request.user, pk=study_pk)
     people_viewed(by=request.user, page="disagreement", studies=[study])
     # Here, because it loads NumPy, which few web processes need.
-    from evaluation.reports.disagreement import BY, disagreement_sources
+    from evaluation.reports.disagreement import BY, NOBODY, NoSources, disagreement_sources
 
     asked = {
         name: request.GET.get(name, "").replace("\x00", "")[:200] for name in ("variable", "with", "count")
     }
-    found = disagreement_sources(
+    made = disagreement_sources(
         study=study,
         variable=asked["variable"],
         simulator=asked["with"],
         rehearsal=asked["count"] == "rehearsal",
     )
+    found, why = (None, made.reason) if isinstance(made, NoSources) else (made, "")
     if format == "csv":
         return _csv(study, found)
     tables = [
@@ -58,7 +59,8 @@ def disagreement(request: HttpRequest, study_pk: int, format: str = "") -> HttpR
         for by, sources in (found.tables.items() if found else ())
     ]
     context = {
-        "study": study, "study_tab": "review", "found": found, "tables": tables, "asked": asked, "says": _says(found),
+        "study": study, "study_tab": "review", "found": found, "tables": tables, "asked": asked, "says": _says(found), "why": why,
+        "nobody": why == NOBODY,
         "query": urlencode({name: value for name, value in asked.items() if value}),
     }  # fmt: skip
     return render(request, "evaluation/disagreement.html", context)
@@ -74,7 +76,8 @@ def _says(found: Any) -> str:
     if not value.defined:
         return f"{found.title} {among} is not defined: {value.reason}."
     counted = f"{value.n:,} {'pairs of labels' if found.simulator else 'ratings that can be compared'}"
-    return f"{found.title} {among} is {number(value.value)} ({counted})."
+    said = f"{found.title} {among} is {number(value.value)} ({counted})."
+    return f"{said} It has no shares: {found.undivided}." if found.undivided else said
 
 
 def _row(study: Study, one: Any) -> dict[str, Any]:
@@ -87,11 +90,16 @@ def _row(study: Study, one: Any) -> dict[str, Any]:
         "name": one.name,
         "url": url,
         "n": one.found.n,
-        "part": number(one.found.part, "percent"),
+        "part": _known(one.found.part, number(one.found.part, "percent")),
         "size": number(one.found.size, "percent"),
-        "excess": f"{one.found.excess:.2f}",
+        "excess": _known(one.found.excess, f"{one.found.excess:.2f}"),
         "without": number(without.value) if without.defined else f"not defined: {without.reason}",
     }
+
+
+def _known(value: float, shown: str) -> str:
+    """What is shown of a value; a dash where it is undefined, whose reason is in the sentence above the tables."""
+    return shown if value == value else "–"
 
 
 def _csv(study: Study, found: Any) -> HttpResponse:
@@ -102,10 +110,8 @@ def _csv(study: Study, found: Any) -> HttpResponse:
     for by, sources in found.tables.items() if found else ():
         for one in sources:
             group = one.found
-            without = group.without.value if group.without.defined else ""
-            writer.writerow(
-                [
-                    by, cell_neutral(one.name), group.n, group.part, group.size, group.excess, group.lost, without, group.without.reason,
-                ]
-            )  # fmt: skip
+            shares = (group.part, group.size, group.excess, group.lost, group.without.value)
+            part, size, excess, lost, without = ("" if value != value else value for value in shares)
+            reason = group.reason or group.without.reason
+            writer.writerow([by, cell_neutral(one.name), group.n, part, size, excess, lost, without, reason])
     return response
