@@ -21,6 +21,7 @@ from evaluation.agreement.counts import (
     pairs_within,
     varied_clusters,
 )
+from evaluation.agreement.independent_units import IndependentUnits, independent_units
 from evaluation.agreement.krippendorff import (
     expected_difference,
     krippendorff_alpha,
@@ -30,7 +31,16 @@ from evaluation.agreement.krippendorff import (
 )
 from evaluation.agreement.new_raters import RaterVariance, cluster_groups
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import LEAST_VARIED, SHARE, SIGNED, Bounds, one_more_part, too_alike, too_few
+from evaluation.core.interval import (
+    LEAST_VARIED,
+    SCORE_PART,
+    SHARE,
+    SIGNED,
+    Bounds,
+    one_more_part,
+    too_alike,
+    too_few,
+)
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = Literal["percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"]
@@ -68,6 +78,9 @@ class CountReplicates:
     varied: tuple[int, str]
     word: str
     one_more: dict[Name, float]
+    #: If the units are independent.
+    units: IndependentUnits | None = None
+    nominal: bool = True
 
     def add_interval(
         self,
@@ -79,8 +92,15 @@ class CountReplicates:
     ) -> Estimate:
         """The estimate with its 95 % interval, within ``bounds`` (those of the statistic).
 
-        Statistics beyond chance have none if nearly all labels are the same (AC1, whose chance isn't theirs, has).
+        Statistics beyond chance have none if nearly all labels are the same (AC1, whose chance isn't theirs, has). Of two labels on
+        independent units they have score intervals, and percent agreement of two raters (of three with two labels) the mid-P interval of the share of units on
+        which all agree.
         """
+        units = self.units if new_raters is None and estimate.defined and self.values[name].size else None
+        if name == "percent_agreement" and units is not None and not too_few(self.informative, self.word):
+            exact = units.share_interval(estimate, self.word)
+            if exact is not None:
+                return exact
         varied, label = self.varied
         alike = (
             too_alike(varied, self.informative, repr(label), self.word, LEAST_VARIED)
@@ -89,6 +109,9 @@ class CountReplicates:
         )
         if alike and estimate.defined and self.values[name].size and not too_few(self.informative, self.word):
             return replace(estimate, interval=alike)
+        score = None
+        if units is not None and units.labels <= 2 and self.nominal and name != "percent_agreement":
+            score = units.bounds if name in BIASED else units.bounds_of_ac1(estimate.value)
         return add_interval(
             estimate,
             self.values[name],
@@ -98,7 +121,10 @@ class CountReplicates:
             bounds=bounds or BOUNDS[name],
             new_raters=new_raters,
             biased=name in BIASED,
-            added_variance=self.one_more.get(name, 0.0),
+            added_variance=self.one_more.get(name, 0.0) * (SCORE_PART if score else 1.0),
+            score=score,
+            # AC1's variance goes with its value only if there is one pair on each unit.
+            normal=name in BIASED or (units is not None and units.raters == 2),
         )
 
 
@@ -126,6 +152,8 @@ def replicate_counts(
         varied_clusters(ratings, codes),
         "units" if ratings.clusters is None else "instances",
         variance_of_one_more(counts, level, scale),
+        independent_units(ratings),
+        level == "nominal",
     )
 
 

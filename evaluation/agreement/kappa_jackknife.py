@@ -17,6 +17,7 @@ from scipy import sparse
 
 from evaluation.agreement.cohen import PairwiseKappa
 from evaluation.agreement.counts import cluster_codes, pairs_within
+from evaluation.agreement.independent_units import IndependentUnits, interval_around, two_labels
 from evaluation.agreement.intervals import tried_labels
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
@@ -26,9 +27,8 @@ from evaluation.core.interval import (
     LEAST_PAIRS,
     LEAST_VARIED,
     LEVEL,
-    SIGNED,
+    SCORE_PART,
     one_more_part,
-    t_interval,
     too_alike,
     too_few,
     too_few_pairs,
@@ -75,6 +75,7 @@ class KappaJackknife:
     one_more: Floats
     units: Ints
     labels: int
+    two: IndependentUnits | None
 
     def add_interval(
         self,
@@ -114,7 +115,10 @@ class KappaJackknife:
         if variance <= 1e-24:
             return _without_interval(estimate, f"none: the {word} do not vary")
         bias = float(weight @ np.nan_to_num(self.bias))
-        variance, degrees = widened(variance, self.variance_of_one_more(weight, found), found - 1)
+        # Pairs with a simulator alone may have a lower mean than all pairs can.
+        two = self.two if new_raters is None and in_average.all() else None
+        part = SCORE_PART if two is not None else 1.0
+        variance, degrees = widened(variance, part * self.variance_of_one_more(weight, found), found - 1)
         whose = THESE_RATERS
         if new_raters is not None:
             if not new_raters.known:
@@ -122,9 +126,9 @@ class KappaJackknife:
             variance, degrees = new_raters.added_to(variance, degrees)
             whose = NEW_RATERS
         centre = min(max(estimate.value - bias, -1.0), 1.0)
-        low, high = t_interval(centre, variance**0.5, degrees_of_freedom=degrees, bounds=SIGNED)
+        low, high, kind = interval_around(centre, variance**0.5, degrees_of_freedom=degrees, two=two)
         how = (
-            f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted, "
+            f"95 % jackknife {kind} interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted, "
             "variance of one unit more added"
         )
         corrected = replace(estimate, value=centre, low=low, high=high, interval=how)
@@ -138,9 +142,7 @@ class KappaJackknife:
 
     def pair_intervals(self, kappas: PairwiseKappa) -> Floats:
         """Shape (pairs of ``kappas``, 2): each pair's own interval, ``nan`` where it is not averaged or shares too little."""
-        from scipy.special import (
-            stdtrit,
-        )  # imported late: it takes 5 MB, and only intervals and tests need it
+        from scipy.special import stdtrit  # imported late: it takes 5 MB
 
         bounds = np.full((len(kappas), 2), np.nan)
         value = kappas.kappa[self.kept]
@@ -237,6 +239,7 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
         one_more=np.concatenate(one_more) if one_more else np.zeros(0),
         units=kappas.sums.n[kept].astype(np.int64),
         labels=int((given > 0).sum()),
+        two=two_labels(ratings) if kappas.weights == "nominal" else None,
     )
 
 

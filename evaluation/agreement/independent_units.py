@@ -1,0 +1,99 @@
+"""Independent units, whose agreement varies as shares do if they have two labels or two raters: their intervals can be nearer to 95 %."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evaluation.agreement.counts import count_units
+from evaluation.agreement.percent import percent_agreement
+from evaluation.core.estimate import Estimate
+from evaluation.core.interval import SIGNED, Bounds, mid_p_interval, score_interval, t_interval
+from evaluation.core.ratings_table import Ratings
+
+
+@dataclass(frozen=True)
+class IndependentUnits:
+    """Units with two ratings or more that don't belong together, of which no two are of one instance.
+
+    ``labels`` is how many different labels they were given, ``raters`` the least number of raters, ``alike`` whether all have as many,
+    ``agreeing`` on how many of the ``units`` all agree, ``agreed`` the percent agreement.
+    """
+
+    labels: int
+    raters: int
+    alike: bool
+    agreeing: int
+    units: int
+    agreed: float
+
+    @property
+    def bounds(self) -> Bounds:
+        """The least and the greatest value of alpha and the kappas over all raters: ``-1 / (m - 1)`` where all m disagree as much as m can."""
+        return -1.0 / (self.raters - 1), 1.0
+
+    def bounds_of_ac1(self, value: float) -> Bounds | None:
+        """The values of AC1 at no and at full agreement, with the chance agreement of the data; None where that is 0."""
+        chance = (self.agreed - value) / (1 - value) if value < 1 else 0.0
+        return (-chance / (1 - chance), 1.0) if 0 < chance < 1 else None
+
+    def share_interval(self, estimate: Estimate, word: str) -> Estimate | None:
+        """Percent agreement with the mid-P interval of the share of units on which all agree; None where it isn't made of that share.
+
+        It is if each unit has two raters, or three who gave two labels: where not all of them agree, one of three pairs does.
+        """
+        if not self.alike or (self.raters, self.labels > 2) not in ((2, False), (2, True), (3, False)):
+            return None
+        least = 0.0 if self.raters == 2 else 1 / 3
+        low, high = (least + (1 - least) * end for end in mid_p_interval(self.agreeing, self.units))
+        how = f"95 % mid-P interval over {self.units} {word}"
+        low, high = min(low, estimate.value), max(high, estimate.value)
+        return replace(estimate, low=low, high=high, interval=how)
+
+
+def two_labels(ratings: Ratings) -> IndependentUnits | None:
+    """The same if two labels were given at most; else None."""
+    found = independent_units(ratings)
+    return found if found is not None and found.labels <= 2 else None
+
+
+def independent_units(ratings: Ratings) -> IndependentUnits | None:
+    """What these intervals need to know; None where units belong together, and where no unit has two ratings.
+
+    >>> rows = [("a", "u", "yes"), ("b", "u", "no"), ("a", "v", "no"), ("b", "v", "no")]
+    >>> found = independent_units(Ratings.from_rows(rows))
+    >>> found.labels, found.raters, found.agreeing, found.units, found.bounds
+    (2, 2, 1, 2, (-1.0, 1.0))
+    """
+    counts = count_units(ratings)
+    pairable = counts.sizes >= 2
+    if not pairable.any():
+        return None
+    if ratings.clusters is not None:
+        of_units = ratings.clusters[ratings.grouped.sizes > 0]
+        if np.unique(of_units).size < of_units.size:
+            return None
+    sizes = counts.sizes[pairable]
+    whole = counts.matching[pairable] == sizes * (sizes - 1)
+    return IndependentUnits(
+        int(np.count_nonzero(counts.per_label_pairable)),
+        int(sizes.min()),
+        bool(sizes.min() == sizes.max()),
+        int(np.count_nonzero(whole)),
+        sizes.size,
+        percent_agreement(counts).value,
+    )
+
+
+def interval_around(
+    centre: float, error: float, *, degrees_of_freedom: float, two: IndependentUnits | None
+) -> tuple[float, float, str]:
+    """The ends of a kappa's interval, and its kind: with ``two`` labels the score interval between its bounds, else the t interval.
+
+    >>> interval_around(0.5, 0.1, degrees_of_freedom=50, two=None)[2]
+    't'
+    """
+    if two is not None and two.bounds[0] < centre < two.bounds[1]:
+        return *score_interval(centre, error, bounds=two.bounds), "score"
+    return *t_interval(centre, error, degrees_of_freedom=degrees_of_freedom, bounds=SIGNED), "t"
