@@ -34,6 +34,8 @@ DEFAULT_REPLICATES = 1_000
 LEAST_REPLICATES = 20
 #: Counts drawn at once: bounds the memory, whatever the number of replicates.
 _CHUNK = 4_000_000
+#: Clusters drawn by one call.
+_AT_ONCE = 100_000
 #: Where more replicates than this share have no value, no interval is given.
 _MOST_UNDEFINED = 0.05
 
@@ -106,9 +108,15 @@ def draw_counts(
     for start in range(0, replicates, step):
         rows = min(step, replicates - start)
         counts = np.empty((rows, clusters), dtype=dtype)
-        for row in range(rows):
-            drawn = rng.integers(0, clusters, size=clusters, dtype=np.int32)
-            counts[row] = np.bincount(drawn, minlength=clusters)
+        # Several rows at a time where clusters are few: the numbers are the same as one row after the other.
+        block = max(1, _AT_ONCE // max(clusters, 1))
+        for first in range(0, rows, block):
+            size = min(block, rows - first)
+            drawn = rng.integers(0, clusters, size=(size, clusters), dtype=np.int32)
+            cells = drawn + np.arange(size)[:, None] * clusters
+            counts[first : first + size] = np.bincount(cells.ravel(), minlength=size * clusters).reshape(
+                size, clusters
+            )
         yield counts
 
 
