@@ -9,8 +9,15 @@ import numpy as np
 from evaluation.agreement.counts import count_units
 from evaluation.agreement.percent import percent_agreement
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import SIGNED, Bounds, mid_p_interval, score_interval, t_interval
-from evaluation.core.ratings_table import Ratings
+from evaluation.core.interval import (
+    NORMAL_QUANTILE,
+    SIGNED,
+    Bounds,
+    mid_p_interval,
+    score_interval,
+    t_interval,
+)
+from evaluation.core.ratings_table import Floats, Ratings
 
 
 @dataclass(frozen=True)
@@ -97,3 +104,17 @@ def interval_around(
     if two is not None and two.bounds[0] < centre < two.bounds[1]:
         return *score_interval(centre, error, bounds=two.bounds), "score"
     return *t_interval(centre, error, degrees_of_freedom=degrees_of_freedom, bounds=SIGNED), "t"
+
+
+def score_ends(centre: Floats, error: Floats, bounds: Bounds) -> Floats:
+    """Shape (2, ...): the ends of the score intervals of many values inside the bounds (:func:`evaluation.core.interval.score_interval`).
+
+    >>> score_ends(np.array([0.5]), np.array([0.1]), (-1.0, 1.0)).round(3).ravel().tolist()
+    [0.281, 0.669]
+    """
+    width = bounds[1] - bounds[0]
+    share = (centre - bounds[0]) / width
+    part = (NORMAL_QUANTILE * error / width) ** 2 / (share * (1 - share))
+    middle = (share + part / 2) / (1 + part)
+    half = np.sqrt(part * share * (1 - share) + part * part / 4) / (1 + part)
+    return np.asarray(bounds[0] + width * np.clip([middle - half, middle + half], 0.0, 1.0))

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from evaluation.agreement.cohen import PairwiseKappa
 from evaluation.agreement.counts import cluster_codes, pairs_within
-from evaluation.agreement.independent_units import IndependentUnits, interval_around, two_labels
+from evaluation.agreement.independent_units import IndependentUnits, interval_around, score_ends, two_labels
 from evaluation.agreement.intervals import tried_labels
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
@@ -28,6 +28,7 @@ from evaluation.core.interval import (
     LEAST_VARIED,
     LEVEL,
     SCORE_PART,
+    SIGNED,
     one_more_part,
     too_alike,
     too_few,
@@ -146,7 +147,7 @@ class KappaJackknife:
 
         bounds = np.full((len(kappas), 2), np.nan)
         value = kappas.kappa[self.kept]
-        variance = self.variance + self.one_more**2
+        variance = self.variance + self.one_more**2 * (SCORE_PART if self.two is not None else 1.0)
         error = np.sqrt(variance)
         varied = np.bincount(self.pair[self.varied], minlength=self.kept.size)
         enough = (self.shared >= LEAST_CLUSTERS) & (self.variance > 1e-24)
@@ -158,11 +159,10 @@ class KappaJackknife:
             degrees = np.maximum((self.shared - 1) * (variance / self.variance) ** 2, 1)
             half = stdtrit(degrees, (1 + LEVEL) / 2) * error
             reach, z = half / (1 - centre**2), np.arctanh(centre)
-            ends = np.where(
-                inside,
-                np.tanh(np.stack([z - reach, z + reach])),
-                np.clip([centre - half, centre + half], -1, 1),
-            )
+            within = np.tanh(np.stack([z - reach, z + reach]))
+            if self.two is not None:
+                within = score_ends(centre, error, SIGNED)
+            ends = np.where(inside, within, np.clip([centre - half, centre + half], -1, 1))
         low, high = np.minimum(ends[0], value), np.maximum(ends[1], value)
         bounds[self.kept[enough]] = np.stack([low, high], axis=1)[enough]
         return bounds
