@@ -40,18 +40,26 @@ class IndependentUnits:
         """The least and the greatest value of alpha and the kappas over all raters: ``-1 / (m - 1)`` where all m disagree as much as m can."""
         return -1.0 / (self.raters - 1), 1.0
 
-    def bounds_of_ac1(self, value: float) -> Bounds | None:
-        """The values of AC1 at no and at full agreement, with the chance agreement of the data; None where that is 0."""
+    def score_bounds(self, name: str, value: float) -> Bounds | None:
+        """The bounds of a statistic's score interval with two labels: of alpha and Fleiss' kappa ``bounds``, of AC1 its values at no and at full
+        agreement, with the chance agreement of the data. None with more labels, where that is 0, and for percent agreement."""
+        if self.labels > 2 or name == "percent_agreement":
+            return None
+        if name != "gwet_ac1":
+            return self.bounds
         chance = (self.agreed - value) / (1 - value) if value < 1 else 0.0
         return (-chance / (1 - chance), 1.0) if 0 < chance < 1 else None
 
-    def share_interval(self, estimate: Estimate, word: str) -> Estimate | None:
-        """Percent agreement with the mid-P interval of the share of units on which all agree; None where it isn't made of that share.
+    @property
+    def by_units(self) -> bool:
+        """Whether percent agreement is made of the share of units on which all agree: of two raters on each, or of three with two labels.
 
-        It is if each unit has two raters, or three who gave two labels: where not all of them agree, one of three pairs does.
+        Where not all three agree, one of three pairs does.
         """
-        if not self.alike or (self.raters, self.labels > 2) not in ((2, False), (2, True), (3, False)):
-            return None
+        return self.alike and (self.raters == 2 or (self.raters == 3 and self.labels <= 2))
+
+    def share_interval(self, estimate: Estimate, word: str) -> Estimate:
+        """Percent agreement ``by_units`` with the mid-P interval of the share of units on which all agree."""
         least = 0.0 if self.raters == 2 else 1 / 3
         low, high = (least + (1 - least) * end for end in mid_p_interval(self.agreeing, self.units))
         how = f"95 % mid-P interval over {self.units} {word}"

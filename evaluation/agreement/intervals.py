@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import Level
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, add_interval, draw_counts, resampled_totals
+from evaluation.agreement.bootstrap import (
+    DEFAULT_REPLICATES,
+    LEAST_REPLICATES,
+    add_interval,
+    draw_counts,
+    resampled_totals,
+)
 from evaluation.agreement.counts import (
     UnitCounts,
     cluster_codes,
@@ -93,14 +99,13 @@ class CountReplicates:
         """The estimate with its 95 % interval, within ``bounds`` (those of the statistic).
 
         Statistics beyond chance have none if nearly all labels are the same (AC1, whose chance isn't theirs, has). Of two labels on
-        independent units they have score intervals, and percent agreement of two raters (of three with two labels) the mid-P interval of the share of units on
-        which all agree.
+        independent units they have score intervals, and percent agreement of two raters the mid-P interval (``IndependentUnits``).
         """
-        units = self.units if new_raters is None and estimate.defined and self.values[name].size else None
-        if name == "percent_agreement" and units is not None and not too_few(self.informative, self.word):
-            exact = units.share_interval(estimate, self.word)
-            if exact is not None:
-                return exact
+        drawn = estimate.defined and self.values[name].size >= LEAST_REPLICATES
+        units = self.units if new_raters is None and drawn else None
+        enough = not too_few(self.informative, self.word)
+        if name == "percent_agreement" and units is not None and enough and units.by_units:
+            return units.share_interval(estimate, self.word)
         varied, label = self.varied
         alike = (
             too_alike(varied, self.informative, repr(label), self.word, LEAST_VARIED)
@@ -109,9 +114,7 @@ class CountReplicates:
         )
         if alike and estimate.defined and self.values[name].size and not too_few(self.informative, self.word):
             return replace(estimate, interval=alike)
-        score = None
-        if units is not None and units.labels <= 2 and self.nominal and name != "percent_agreement":
-            score = units.bounds if name in BIASED else units.bounds_of_ac1(estimate.value)
+        score = units.score_bounds(name, estimate.value) if units is not None and self.nominal else None
         return add_interval(
             estimate,
             self.values[name],
@@ -123,7 +126,6 @@ class CountReplicates:
             biased=name in BIASED,
             added_variance=self.one_more.get(name, 0.0) * (SCORE_PART if score else 1.0),
             score=score,
-            # AC1's variance goes with its value only if there is one pair on each unit.
             normal=name in BIASED or (units is not None and units.raters == 2),
         )
 
