@@ -57,6 +57,7 @@ def test_every_share_outside_93_to_97_percent_has_a_reason():
     assert few <= {
         ("agreement", "200 units, rarer label"),
         ("Conger", "200 units, rarer label"),
+        ("agreement", "40 units, ten raters"),
         ("numbers", "8 units"),
         ("gain", "30 x 1, without 0.95"),
     }
