@@ -215,6 +215,8 @@ def intervals() -> str:
 |---|---|---|
 | {level} t interval, bootstrap standard error | most figures: means, shares, differences, correlations | whole instances are drawn with replacement {DEFAULT_REPLICATES:,} times; the standard deviation of the replicates is the standard error, and t has one degree of freedom less than there are instances. It's made on a scale without ends (the logit for shares, Fisher's for differences and correlations), so that it stays in the statistic's range. It is no percentile interval |
 | {level} Wilson interval | a share of exactly 0 or 1 | over instances |
+| {level} mid-P interval | percent agreement of two raters, or of three with two labels | the share of independent units on which all agree: the exact interval with half of the probability of what was found |
+| {level} score interval, bootstrap standard error | alpha, Fleiss' kappa and AC1 of two labels on independent units | Wilson's interval with this standard error, between the least and the greatest value that the statistic can have; see [agreement.md](agreement.md) |
 | {level} noncentral chi-square interval | Theil's U and the correlation ratio below one half | both are biased upwards near 0. From {LEAST_PER_CELL} cases for each combination of labels, or category, on; a permutation says how large U is by chance |
 | {level} percentile interval | medians | the middle of the resampled medians |
 | {level} t interval, sandwich variance | prediction-powered estimates | variance over instances; for *these items* times the share that nobody labelled, and no width where people labelled every item |
@@ -222,7 +224,7 @@ def intervals() -> str:
 | {level} t interval of the logarithm of the ratio of errors | NSG | the ratio of the error rates with and without the explanation, linearised over instances; both arms of an instance are one cluster |
 | {level} normal approximation to the posterior | Tables 14 and 15 of P3 by variational Bayes | |
 | {LAPLACE_INTERVAL} | the same by Laplace's approximation | |
-| {level} jackknife t interval | averages of kappa over pairs of raters | see [agreement.md](agreement.md) |
+| {level} jackknife t interval, or score interval | averages of kappa over pairs of raters, Conger's kappa | the score interval with two labels on independent units; see [agreement.md](agreement.md) |
 | {level} interval of the mixed model | intraclass correlations | quantiles of the posterior of the standard deviations of units, raters and residuals; beside it stands a jackknife over instances |
 | {level} t interval, Obuchowski's variance | areas under the ROC curve | Obuchowski (1997): labels of one instance are one cluster; made on the scale of logits |
 | none: ... | | the reason: fewer than {LEAST_CLUSTERS} instances; fewer than {LEAST_VARIED} with another label than the most frequent one (chance-corrected agreement); fewer than {LEAST_PAIRS} pairs of ratings with two labels (kappa); a winning rate, which has simultaneous bounds instead; a mean of similarities of exactly 0 or 1; replicates in which the figure isn't defined |

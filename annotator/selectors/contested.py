@@ -16,10 +16,17 @@ LATEST = 200
 #: Filters of the list; an empty value filters nothing.
 FILTERS = ("system", "condition", "kind", "rater")
 
+# What the filters mean: an item that shows several explanations is one of each of their systems.
+_FILTERED = """(%(system)s = '' OR s.name = %(system)s OR EXISTS (SELECT 1 FROM jsonb_each_text(i.parts) AS part
+        JOIN annotator_explanation pe ON pe.id = part.value::bigint JOIN annotator_system ps ON ps.id = pe.system_id
+        WHERE ps.name = %(system)s)) AND (%(condition)s = '' OR i.condition = %(condition)s)
+    AND (%(kind)s = '' OR f.kind = %(kind)s)
+    AND (%(rater)s = '' OR EXISTS (SELECT 1 FROM annotator_judgment jr JOIN annotator_rater rr ON rr.id = jr.rater_id
+        WHERE jr.item_id = i.id AND rr.name = %(rater)s))"""
 # Judgments that count, by people (or, for a rehearsal, by its raters), grouped by their whole response.
 _CONTESTED = StudyCount(
     "contested items",
-    """
+    f"""
 WITH answers AS (
     SELECT j.item_id, j.digest, count(*) AS n FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
     WHERE j.study_id = %(study)s AND j.standing = 'counted' AND r.kind = 'human' AND r.rehearsal = %(rehearsal)s
@@ -37,24 +44,30 @@ JOIN annotator_item i ON i.id = items.item_id
 LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
 LEFT JOIN annotator_followup f ON f.id = i.follow_up_id
 WHERE (%(withdrawn)s OR i.withdrawn_at IS NULL)
-    AND (%(system)s = '' OR s.name = %(system)s) AND (%(condition)s = '' OR i.condition = %(condition)s)
-    AND (%(kind)s = '' OR f.kind = %(kind)s)
-    AND (%(rater)s = '' OR EXISTS (SELECT 1 FROM annotator_judgment jr JOIN annotator_rater rr ON rr.id = jr.rater_id
-        WHERE jr.item_id = i.id AND rr.name = %(rater)s))
+    AND {_FILTERED}
 ORDER BY items.entropy DESC, items.raters DESC, items.item_id LIMIT %(limit)s OFFSET %(offset)s
-""",
+""",  # noqa: S608 - constants only
 )
-# The items that two raters (of whom one may be a simulator) answered differently, with the answers of all.
-_OF_PAIR = StudyCount(
-    "items that a pair of raters disagrees on",
-    """
-WITH pair AS (
+# The items that two raters (of whom one may be a simulator) answered differently.
+_PAIR = """
     SELECT a.item_id FROM annotator_judgment a JOIN annotator_judgment b ON b.item_id = a.item_id
     WHERE a.study_id = %(study)s AND a.rater_id = %(first)s AND b.rater_id = %(second)s AND a.digest <> b.digest
         AND a.standing = 'counted' AND b.standing = 'counted'
         AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = a.study_id AND x.lifted_at IS NULL
             AND (x.judgment_id IN (a.id, b.id) OR x.item_id = a.item_id))
-), answers AS (
+"""
+# The items that one rater (a simulator) and any of the people that count answered differently.
+_AGAINST = """
+    SELECT DISTINCT a.item_id FROM annotator_judgment a JOIN annotator_judgment b ON b.item_id = a.item_id
+    JOIN annotator_rater o ON o.id = b.rater_id
+    WHERE a.study_id = %(study)s AND a.rater_id = %(first)s AND o.kind = 'human' AND o.rehearsal = %(rehearsal)s
+        AND a.digest <> b.digest AND a.standing = 'counted' AND b.standing = 'counted'
+        AND NOT EXISTS (SELECT 1 FROM annotator_exclusion x WHERE x.study_id = a.study_id AND x.lifted_at IS NULL
+            AND (x.judgment_id IN (a.id, b.id) OR x.item_id = a.item_id OR x.rater_id = b.rater_id))
+"""
+# Some items, with the answers of all.
+_OF_ITEMS = """
+WITH pair AS ({pair}), answers AS (
     SELECT j.item_id, j.digest, count(*) AS n FROM pair JOIN annotator_judgment j ON j.item_id = pair.item_id
     JOIN annotator_rater r ON r.id = j.rater_id
     WHERE j.standing = 'counted' AND r.kind = 'human' AND r.rehearsal = %(rehearsal)s
@@ -71,12 +84,14 @@ SELECT pair.item_id, coalesce(items.raters, 0), coalesce(items.answers, 0), coal
 FROM pair LEFT JOIN items ON items.item_id = pair.item_id JOIN annotator_item i ON i.id = pair.item_id
 LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
 LEFT JOIN annotator_followup f ON f.id = i.follow_up_id
-WHERE (%(system)s = '' OR s.name = %(system)s) AND (%(condition)s = '' OR i.condition = %(condition)s)
-    AND (%(kind)s = '' OR f.kind = %(kind)s)
-    AND (%(rater)s = '' OR EXISTS (SELECT 1 FROM annotator_judgment jr JOIN annotator_rater rr ON rr.id = jr.rater_id
-        WHERE jr.item_id = i.id AND rr.name = %(rater)s))
+WHERE {filters}
 ORDER BY items.entropy DESC NULLS LAST, pair.item_id LIMIT %(limit)s OFFSET %(offset)s
-""",
+"""
+_OF_PAIR = StudyCount(
+    "items that a pair of raters disagrees on", _OF_ITEMS.format(pair=_PAIR, filters=_FILTERED)
+)
+_OF_RATER = StudyCount(
+    "items that people disagree on with a rater", _OF_ITEMS.format(pair=_AGAINST, filters=_FILTERED)
 )
 _SAME = StudyCount(
     "same answers of a pair of raters",
@@ -107,7 +122,10 @@ _CHOICES = StudyCount(
 SELECT grouping(s.name, i.condition, f.kind), coalesce(s.name, i.condition, f.kind) FROM annotator_item i
 LEFT JOIN annotator_explanation e ON e.id = i.explanation_id LEFT JOIN annotator_system s ON s.id = e.system_id
 LEFT JOIN annotator_followup f ON f.id = i.follow_up_id WHERE i.study_id = %s
-GROUP BY GROUPING SETS ((s.name), (i.condition), (f.kind)) ORDER BY 1, 2
+GROUP BY GROUPING SETS ((s.name), (i.condition), (f.kind))
+UNION SELECT 3, ps.name FROM annotator_item i CROSS JOIN LATERAL jsonb_each_text(i.parts) AS part
+JOIN annotator_explanation pe ON pe.id = part.value::bigint JOIN annotator_system ps ON ps.id = pe.system_id
+WHERE i.study_id = %s ORDER BY 1, 2
 """,
 )
 #: What ``grouping`` calls each column of ``_CHOICES``.
@@ -133,6 +151,7 @@ def contested_items(
     rehearsal: bool = False,
     filters: dict[str, str] | None = None,
     pair: tuple[int, int] | None = None,
+    against: int | None = None,
     limit: int = 25,
     offset: int = 0,
 ) -> list[Contested]:
@@ -140,15 +159,18 @@ def contested_items(
 
     ``rehearsal`` looks at rehearsal raters instead of people. Simulators don't affect the entropy; their judgments are
     listed too. Excluded and late judgments do not count. ``filters`` may hold any of ``FILTERS``. With a ``pair`` (ids of two raters)
-    the items are those that the two answered differently, simulators and excluded raters too.
+    the items are those that the two answered differently, simulators and excluded raters too; ``against`` a rater (the id), those that
+    this rater and one of the people answered differently.
     """
     given = filters or {}
     values: dict[str, Any] = {name: given.get(name, "") for name in FILTERS}
     values |= {"study": study.pk, "rehearsal": rehearsal, "limit": limit, "offset": offset}
-    if pair is None:
-        rows = _CONTESTED.rows(values | {"withdrawn": True})
-    else:
+    if pair is not None:
         rows = _OF_PAIR.rows(values | {"first": pair[0], "second": pair[1]})
+    elif against is not None:
+        rows = _OF_RATER.rows(values | {"first": against})
+    else:
+        rows = _CONTESTED.rows(values | {"withdrawn": True})
     pks = [pk for pk, *_ in rows]
     items = study.items.select_related("instance", "explanation__system", "follow_up").in_bulk(pks)
     judged: dict[int, list[Judgment]] = {}
@@ -192,7 +214,7 @@ def raters_named(study: Study, pks: Sequence[int]) -> list[Rater]:
 
 def filter_choices(study: Study) -> dict[str, list[str]]:
     """The values that contested items can be filtered by."""
-    rows = _CHOICES.rows([study.pk])
+    rows = _CHOICES.rows([study.pk, study.pk])
     return {
         name: [value for grouped, value in rows if grouped == bits and value][:100]
         for name, bits in _GROUPED.items()

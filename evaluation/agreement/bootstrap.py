@@ -7,6 +7,7 @@ clusters), not ratings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,16 @@ import numpy.typing as npt
 
 from evaluation.agreement.new_raters import NEW_RATERS, RaterVariance
 from evaluation.core.estimate import NAN, NOT_ASKED, Estimate
-from evaluation.core.interval import SHARE, UNBOUNDED, Bounds, t_interval, too_few, widened, wilson_interval
+from evaluation.core.interval import (
+    SHARE,
+    UNBOUNDED,
+    Bounds,
+    score_interval,
+    t_interval,
+    too_few,
+    widened,
+    wilson_interval,
+)
 from evaluation.core.ratings_table import Floats, Ints
 
 DEFAULT_REPLICATES = 1_000
@@ -153,6 +163,8 @@ def add_interval(
     biased: bool = False,
     added_variance: float = 0.0,
     counted: bool = True,
+    score: Bounds | None = None,
+    normal: bool = False,
 ) -> Estimate:
     """The estimate with the 95 % t interval of its bootstrap standard error, and how it was made.
 
@@ -168,6 +180,8 @@ def add_interval(
     degrees of freedom are then one less than that. If the statistic is ``biased``, the difference of the replicates' mean from
     it is taken for the bias and subtracted. Without ``counted``, a value of 0 or 1 that no replicate varies isn't a share of
     independent cases, such as a similarity, and has no interval. ``added_variance`` is what the resamples can't show, added to their variance.
+    With ``score`` bounds it is a score interval between them (``evaluation.core.interval.score_interval``) unless raters are added, with the
+    ``normal`` quantile if that is asked for.
 
     No interval, with the reason: no replicates asked for, or fewer than 20; fewer than
     ``evaluation.core.interval.LEAST_CLUSTERS`` clusters; more than 5 % of the replicates undefined; no variation among them.
@@ -202,12 +216,20 @@ def add_interval(
         low, high = wilson_interval(round(estimate.value), used)
         return replace(estimate, low=low, high=high, interval=f"95 % Wilson interval over {used} {word}")
     bias = (float(known.mean()) - estimate.value) * clusters / (clusters - 1) if biased else 0.0
-    low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds, bias=bias)
+    kind = "t"
+    if score is not None and new_raters is None and score[0] < estimate.value - bias < score[1]:
+        kind = "score"
+        degrees = math.inf if normal else degrees
+        low, high = score_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=score, bias=bias)
+    else:
+        low, high = t_interval(estimate.value, error, degrees_of_freedom=degrees, bounds=bounds, bias=bias)
     if biased:
         note = f"{note}; bias {bias:+.4f} subtracted"
     if added_variance:
         note = f"{note}, variance of one unit more added"
-    how = f"95 % t interval, bootstrap standard error, {values.size} replicates of {clusters} {word}{note}"
+    how = (
+        f"95 % {kind} interval, bootstrap standard error, {values.size} replicates of {clusters} {word}{note}"
+    )
     return replace(estimate, low=low, high=high, interval=how)
 
 

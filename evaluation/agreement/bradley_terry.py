@@ -156,7 +156,8 @@ class _Cells:
         size = self.systems * self.systems
         table = np.zeros((len(sums), 2 * size))
         table[:, self.names] = sums
-        wins, ties = (part.reshape(-1, self.systems, self.systems) for part in np.split(table, 2, axis=1))
+        shape = len(sums), self.systems, self.systems
+        wins, ties = (part.reshape(shape) for part in np.split(table, 2, axis=1))
         return Counts(wins, ties + ties.transpose(0, 2, 1))
 
     def resampled(

@@ -184,7 +184,7 @@ def _with_strengths(
 ) -> FormGroup:
     """The strengths of the systems that any rater compared; comparisons of a system with itself are left out and counted."""
     own = sides if sides is not None else [dict(zip(SIDES, SIDES, strict=True))] * len(ratings)
-    names = sorted({name for one in (every or own) for name in one.values()})
+    names = sorted({name for one in (every or own) for name in one.values()}) or list(SIDES)
     place = {name: number for number, name in enumerate(names)}
     choices = [read_choice(label) for label in ratings.labels]
     clusters = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters

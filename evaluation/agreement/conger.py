@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from evaluation.agreement.counts import cluster_codes, count_units, varied_clusters
+from evaluation.agreement.independent_units import interval_around, two_labels
 from evaluation.agreement.intervals import tried_labels
 from evaluation.agreement.krippendorff import ALL_SAME, NO_PAIR
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance, variance_over_raters
@@ -21,9 +22,8 @@ from evaluation.agreement.percent import left_out_units
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.interval import (
     LEAST_VARIED,
-    SIGNED,
+    SCORE_PART,
     one_more_part,
-    t_interval,
     too_alike,
     too_few,
     widened,
@@ -119,7 +119,9 @@ def _with_interval(
     variance = (clusters - 1) * float(known.var())
     if variance <= 1e-24:
         return replace(estimate, interval=f"none: the {word} do not vary")
-    variance, degrees = widened(variance, table.variance_of_one_more(), found - 1)
+    two = two_labels(ratings) if table.nominal and new_raters is None else None
+    part = SCORE_PART if two is not None else 1.0
+    variance, degrees = widened(variance, part * table.variance_of_one_more(), found - 1)
     whose = THESE_RATERS
     if new_raters is not None:
         if not new_raters.known:
@@ -127,7 +129,7 @@ def _with_interval(
         variance, degrees = new_raters.added_to(variance, degrees)
         whose = NEW_RATERS
     centre = min(max(estimate.value - bias, -1.0), 1.0)
-    low, high = t_interval(centre, variance**0.5, degrees_of_freedom=degrees, bounds=SIGNED)
+    low, high, kind = interval_around(centre, variance**0.5, degrees_of_freedom=degrees, two=two)
     if not low <= estimate.value <= high:
         why = (
             f"none: the bias of {bias:+.4f}, from few {word}, is larger than half the width of an interval; "
@@ -135,7 +137,7 @@ def _with_interval(
         )
         return replace(estimate, interval=why)
     how = (
-        f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted, "
+        f"95 % jackknife {kind} interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted, "
         "variance of one unit more added"
     )
     return replace(estimate, low=low, high=high, interval=how)

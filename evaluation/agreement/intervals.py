@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import Level
-from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, add_interval, draw_counts, resampled_totals
+from evaluation.agreement.bootstrap import (
+    DEFAULT_REPLICATES,
+    LEAST_REPLICATES,
+    add_interval,
+    draw_counts,
+    resampled_totals,
+)
 from evaluation.agreement.counts import (
     UnitCounts,
     cluster_codes,
@@ -21,6 +27,7 @@ from evaluation.agreement.counts import (
     pairs_within,
     varied_clusters,
 )
+from evaluation.agreement.independent_units import IndependentUnits, independent_units
 from evaluation.agreement.krippendorff import (
     expected_difference,
     krippendorff_alpha,
@@ -30,7 +37,16 @@ from evaluation.agreement.krippendorff import (
 )
 from evaluation.agreement.new_raters import RaterVariance, cluster_groups
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import LEAST_VARIED, SHARE, SIGNED, Bounds, one_more_part, too_alike, too_few
+from evaluation.core.interval import (
+    LEAST_VARIED,
+    SCORE_PART,
+    SHARE,
+    SIGNED,
+    Bounds,
+    one_more_part,
+    too_alike,
+    too_few,
+)
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 Name = Literal["percent_agreement", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"]
@@ -68,6 +84,9 @@ class CountReplicates:
     varied: tuple[int, str]
     word: str
     one_more: dict[Name, float]
+    #: If the units are independent.
+    units: IndependentUnits | None = None
+    nominal: bool = True
 
     def add_interval(
         self,
@@ -79,8 +98,14 @@ class CountReplicates:
     ) -> Estimate:
         """The estimate with its 95 % interval, within ``bounds`` (those of the statistic).
 
-        Statistics beyond chance have none if nearly all labels are the same (AC1, whose chance isn't theirs, has).
+        Statistics beyond chance have none if nearly all labels are the same (AC1, whose chance isn't theirs, has). Of two labels on
+        independent units they have score intervals, and percent agreement of two raters the mid-P interval (``IndependentUnits``).
         """
+        drawn = estimate.defined and self.values[name].size >= LEAST_REPLICATES
+        units = self.units if new_raters is None and drawn else None
+        enough = not too_few(self.informative, self.word)
+        if name == "percent_agreement" and units is not None and enough and units.by_units:
+            return units.share_interval(estimate, self.word)
         varied, label = self.varied
         alike = (
             too_alike(varied, self.informative, repr(label), self.word, LEAST_VARIED)
@@ -89,6 +114,7 @@ class CountReplicates:
         )
         if alike and estimate.defined and self.values[name].size and not too_few(self.informative, self.word):
             return replace(estimate, interval=alike)
+        score = units.score_bounds(name, estimate.value) if units is not None and self.nominal else None
         return add_interval(
             estimate,
             self.values[name],
@@ -98,7 +124,9 @@ class CountReplicates:
             bounds=bounds or BOUNDS[name],
             new_raters=new_raters,
             biased=name in BIASED,
-            added_variance=self.one_more.get(name, 0.0),
+            added_variance=self.one_more.get(name, 0.0) * (SCORE_PART if score else 1.0),
+            score=score,
+            normal=name in BIASED or (units is not None and units.raters == 2),
         )
 
 
@@ -126,6 +154,8 @@ def replicate_counts(
         varied_clusters(ratings, codes),
         "units" if ratings.clusters is None else "instances",
         variance_of_one_more(counts, level, scale),
+        independent_units(ratings),
+        level == "nominal",
     )
 
 

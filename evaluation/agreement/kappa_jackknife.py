@@ -17,6 +17,7 @@ from scipy import sparse
 
 from evaluation.agreement.cohen import PairwiseKappa
 from evaluation.agreement.counts import cluster_codes, pairs_within
+from evaluation.agreement.independent_units import IndependentUnits, interval_around, score_ends, two_labels
 from evaluation.agreement.intervals import tried_labels
 from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, RaterVariance
 from evaluation.agreement.pairs import Weights, disagreement, pair_positions
@@ -26,9 +27,9 @@ from evaluation.core.interval import (
     LEAST_PAIRS,
     LEAST_VARIED,
     LEVEL,
+    SCORE_PART,
     SIGNED,
     one_more_part,
-    t_interval,
     too_alike,
     too_few,
     too_few_pairs,
@@ -75,6 +76,7 @@ class KappaJackknife:
     one_more: Floats
     units: Ints
     labels: int
+    two: IndependentUnits | None
 
     def add_interval(
         self,
@@ -114,7 +116,10 @@ class KappaJackknife:
         if variance <= 1e-24:
             return _without_interval(estimate, f"none: the {word} do not vary")
         bias = float(weight @ np.nan_to_num(self.bias))
-        variance, degrees = widened(variance, self.variance_of_one_more(weight, found), found - 1)
+        # Pairs with a simulator alone may have a lower mean than all pairs can.
+        two = self.two if new_raters is None and in_average.all() else None
+        part = SCORE_PART if two is not None else 1.0
+        variance, degrees = widened(variance, part * self.variance_of_one_more(weight, found), found - 1)
         whose = THESE_RATERS
         if new_raters is not None:
             if not new_raters.known:
@@ -122,9 +127,9 @@ class KappaJackknife:
             variance, degrees = new_raters.added_to(variance, degrees)
             whose = NEW_RATERS
         centre = min(max(estimate.value - bias, -1.0), 1.0)
-        low, high = t_interval(centre, variance**0.5, degrees_of_freedom=degrees, bounds=SIGNED)
+        low, high, kind = interval_around(centre, variance**0.5, degrees_of_freedom=degrees, two=two)
         how = (
-            f"95 % jackknife t interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted, "
+            f"95 % jackknife {kind} interval over {found} {word}, {whose}; bias {bias:+.4f} subtracted, "
             "variance of one unit more added"
         )
         corrected = replace(estimate, value=centre, low=low, high=high, interval=how)
@@ -138,13 +143,11 @@ class KappaJackknife:
 
     def pair_intervals(self, kappas: PairwiseKappa) -> Floats:
         """Shape (pairs of ``kappas``, 2): each pair's own interval, ``nan`` where it is not averaged or shares too little."""
-        from scipy.special import (
-            stdtrit,
-        )  # imported late: it takes 5 MB, and only intervals and tests need it
+        from scipy.special import stdtrit  # imported late: it takes 5 MB
 
         bounds = np.full((len(kappas), 2), np.nan)
         value = kappas.kappa[self.kept]
-        variance = self.variance + self.one_more**2
+        variance = self.variance + self.one_more**2 * (SCORE_PART if self.two is not None else 1.0)
         error = np.sqrt(variance)
         varied = np.bincount(self.pair[self.varied], minlength=self.kept.size)
         enough = (self.shared >= LEAST_CLUSTERS) & (self.variance > 1e-24)
@@ -156,11 +159,10 @@ class KappaJackknife:
             degrees = np.maximum((self.shared - 1) * (variance / self.variance) ** 2, 1)
             half = stdtrit(degrees, (1 + LEVEL) / 2) * error
             reach, z = half / (1 - centre**2), np.arctanh(centre)
-            ends = np.where(
-                inside,
-                np.tanh(np.stack([z - reach, z + reach])),
-                np.clip([centre - half, centre + half], -1, 1),
-            )
+            within = np.tanh(np.stack([z - reach, z + reach]))
+            if self.two is not None:
+                within = score_ends(centre, error, SIGNED)
+            ends = np.where(inside, within, np.clip([centre - half, centre + half], -1, 1))
         low, high = np.minimum(ends[0], value), np.maximum(ends[1], value)
         bounds[self.kept[enough]] = np.stack([low, high], axis=1)[enough]
         return bounds
@@ -237,6 +239,7 @@ def jackknife_kappas(ratings: Ratings, kappas: PairwiseKappa) -> KappaJackknife:
         one_more=np.concatenate(one_more) if one_more else np.zeros(0),
         units=kappas.sums.n[kept].astype(np.int64),
         labels=int((given > 0).sum()),
+        two=two_labels(ratings) if kappas.weights == "nominal" else None,
     )
 
 

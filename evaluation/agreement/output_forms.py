@@ -15,7 +15,7 @@ from evaluation.agreement.span_agreement import SpanAgreement
 from evaluation.core.counted import counted
 from evaluation.core.estimate import Estimate
 
-_COLUMNS = ("statistic", "a", "b", "value", "low", "high", "n", "reason", "interval")
+_COLUMNS = ("statistic", "who", "a", "b", "value", "low", "high", "n", "reason", "interval")
 #: Of more pairs of annotators than this, the table for people shows those with the lowest F1.
 _SHOWN_PAIRS = 20
 
@@ -67,7 +67,8 @@ def form_json(summary: FormSummary, settings: Mapping[str, Any]) -> str:
 
 
 def form_csv(summary: FormSummary, settings: Mapping[str, Any]) -> str:
-    """One row per statistic; ``a`` says whose ratings, ``b`` the category, the system or the pair that it is about."""
+    """One row per statistic; ``who`` says whose ratings (a group of ``FormSummary``), ``a`` and ``b`` the category, the system or the pair that it
+    is about."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -79,31 +80,31 @@ def form_csv(summary: FormSummary, settings: Mapping[str, Any]) -> str:
 def _csv_rows(summary: FormSummary) -> Iterator[list[Any]]:
     for group in summary.groups:
         for figure in group.figures:
-            yield _csv_row(figure.name, group.who, figure.about, figure.estimate)
+            yield _csv_row(figure.name, group.who, figure.about, "", figure.estimate)
         for pair in group.spans.pairs if group.spans else ():
-            yield _csv_row("f1_exact", pair.first, pair.second, pair.exact)
-            yield _csv_row("f1_overlapping", pair.first, pair.second, pair.overlapping)
+            yield _csv_row("pair_f1_exact", group.who, pair.first, pair.second, pair.exact)
+            yield _csv_row("pair_f1_overlapping", group.who, pair.first, pair.second, pair.overlapping)
         if group.spans:
             for one, row in zip(group.spans.categories, group.spans.confusion.tolist(), strict=True):
                 for other, count in zip(group.spans.categories, row, strict=True):
-                    yield ["overlapping_spans", one, other, count, "", "", "", "", ""]
+                    yield ["overlapping_spans", group.who, one, other, count, "", "", "", "", ""]
         if group.strengths:
-            yield from _csv_comparisons(group.strengths)
+            yield from _csv_comparisons(group.who, group.strengths)
 
 
-def _csv_comparisons(found: PairwiseStrengths) -> Iterator[list[Any]]:
+def _csv_comparisons(who: str, found: PairwiseStrengths) -> Iterator[list[Any]]:
     for i, one in enumerate(found.systems):
         for j, other in enumerate(found.systems):
             if i != j:
-                yield ["wins", one, other, int(found.wins[i, j]), "", "", "", "", ""]
+                yield ["pair_wins", who, one, other, int(found.wins[i, j]), "", "", "", "", ""]
             if i < j:
-                yield ["ties", one, other, int(found.tied[i, j]), "", "", "", "", ""]
+                yield ["pair_ties", who, one, other, int(found.tied[i, j]), "", "", "", "", ""]
 
 
-def _csv_row(name: str, a: str, b: str, found: Estimate) -> list[Any]:
+def _csv_row(name: str, who: str, a: str, b: str, found: Estimate) -> list[Any]:
     held = found.to_dict()
     numbers = ["" if held[key] is None else held[key] for key in ("value", "low", "high", "n")]
-    return [name, a, b, *numbers, found.reason, found.interval]
+    return [name, who, a, b, *numbers, found.reason, found.interval]
 
 
 def form_text(summary: FormSummary, settings: Mapping[str, Any]) -> str:

@@ -19,13 +19,17 @@ NO_PAIR = "no unit has two rankings of the same two options or more"
 ALL_TIED = "every ranking ties all options"
 OTHER_OPTIONS = "units whose raters ranked different options"
 TIED = "units whose rankings tie all options"
+ONE_OPTION = "units with a single option"
+NO_TWO_ORDERS = "no unit has two rankings that don’t tie all options"
+ONE_ORDER = "units without two rankings that don’t tie all options"
 #: Cells (unit, rater, pair of options) of the largest table of orders that is made.
 _CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
 class RankingAgreement:
-    """Means over units of Kendall's W and of the mean tau-b of a unit's pairs of raters; ``n`` counts the units."""
+    """Means over units of Kendall's W and of the mean tau-b of a unit's pairs of raters; ``n`` counts the units, of which tau-b may have
+    fewer."""
 
     w: Estimate
     tau_b: Estimate
@@ -97,8 +101,8 @@ def ranking_agreement(
     The table's labels are rankings as :func:`read_ranking` reads them. Each unit with two rankings or more of the same options, two at
     least, has its W (:func:`kendall_w`) and the mean of ``tau-b = (C - D) / sqrt((P - t_a) (P - t_b))`` over its pairs of raters, where C and D
     count the pairs of options that they order alike and oppositely, P all pairs of options, and t those that a rater ties; a rater who ties
-    all options has no tau-b. The estimates are means over units; ``left_out`` counts the other units by reason. A unit's own options
-    needn't be those of another unit.
+    all options has no tau-b, so that a unit may have W and no tau-b. The estimates are means over units; each one's ``left_out`` counts the
+    other units by reason. A unit's own options needn't be those of another unit.
 
     W rises with fewer raters by chance alone (1/m is expected of m raters at random), tau-b doesn't. Undefined without such a unit. With ``rng``
     there is the cluster bootstrap's interval (:func:`bootstrap`). ``ValueError`` for a label that isn't a ranking. Kendall (1948), chapters 3
@@ -113,25 +117,34 @@ def ranking_agreement(
     grouped = ratings.grouped
     w, tau = np.full(len(ratings.units), NAN), np.full(len(ratings.units), NAN)
     shapes: dict[tuple[int, int], list[int]] = {}
-    other = 0
+    other = lone = 0
     for unit in np.flatnonzero(grouped.sizes >= 2).tolist():
         values = grouped.value[grouped.start[unit] : grouped.start[unit + 1]].tolist()
         options = read[values[0]].keys()
         if any(read[value].keys() != options for value in values):
             other += 1
-        elif len(options) > 1:
+        elif len(options) == 1:
+            lone += 1
+        else:
             shapes.setdefault((len(values), len(options)), []).append(unit)
     for units in shapes.values():
         ranks = np.stack([_ranks(read, _values(ratings, unit)) for unit in units])
         w[units], tau[units] = _concordance(ranks), _mean_tau(ranks)
     single = int((grouped.sizes == 1).sum())
     kept = sum(map(len, shapes.values()))
-    left_out = {SINGLE: single, OTHER_OPTIONS: other, TIED: int(kept - (~np.isnan(w)).sum())}
-    left_out = {reason: count for reason, count in left_out.items() if count}
-    why = ALL_TIED if kept else NO_PAIR
+    left_out = {SINGLE: single, OTHER_OPTIONS: other, ONE_OPTION: lone}
+
+    def mean(values: Floats, reason: str, why: str, bounds: Bounds) -> Estimate:
+        own = left_out | {reason: int(kept - (~np.isnan(values)).sum())}
+        own = {name: count for name, count in own.items() if count}
+        return _mean(
+            values, ratings, own, why if kept else NO_PAIR, bounds=bounds, rng=rng, replicates=replicates
+        )
+
+    tied = bool(np.isnan(w).all())
     return RankingAgreement(
-        _mean(w, ratings, left_out, why, bounds=SHARE, rng=rng, replicates=replicates),
-        _mean(tau, ratings, left_out, why, bounds=SIGNED, rng=rng, replicates=replicates),
+        mean(w, TIED, ALL_TIED, SHARE),
+        mean(tau, ONE_ORDER, ALL_TIED if tied else NO_TWO_ORDERS, SIGNED),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,12 +10,20 @@ import numpy as np
 
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES
 from evaluation.agreement.counts import count_units
-from evaluation.agreement.distance_alpha import Distance, ValueCounts, distance_alpha
+from evaluation.agreement.distance_alpha import (
+    MOST_COMPARED,
+    Distance,
+    ValueCounts,
+    distance_alpha,
+    sums_against,
+)
 from evaluation.agreement.value_forms import read_set
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 SetDistance = Literal["masi", "jaccard", "nominal"]
+#: Two distances of the same sets.
+_Both = Callable[[Ints, Ints], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -38,28 +46,44 @@ def set_distances(sets: Sequence[frozenset[str]], kind: SetDistance = "masi") ->
     >>> found(np.array([0, 0, 2]), np.array([0, 1, 0])).round(3).tolist()  # 1 - 2/3 * 1/2
     [0.0, 0.667, 1.0]
     """
+    if kind == "nominal":
+        return lambda i, j: np.asarray(i != j, dtype=np.float64)
+    masi, jaccard, _ = _distances(sets)
+    return masi if kind == "masi" else jaccard
+
+
+def _distances(sets: Sequence[frozenset[str]]) -> tuple[Distance, Distance, _Both]:
+    """MASI's distance, Jaccard's, and both at once with one intersection."""
     keys = {key: place for place, key in enumerate(sorted(set().union(*sets)))}
     member = np.zeros((len(sets), max(len(keys), 1)), dtype=np.float32)
     for row, one in enumerate(sets):
         member[row, [keys[key] for key in one]] = 1.0
     sizes = member.sum(axis=1).astype(np.float64)
 
-    def distance(i: Ints, j: Ints) -> Floats:
+    def shares(i: Ints, j: Ints) -> tuple[Floats, Floats]:
+        """``|A and B|`` and ``|A and B| / |A or B|``."""
         if i.ndim == 2:  # rows of the table of all pairs
             both = (member[i[:, 0]] @ member[j[0]].T).astype(np.float64)
         else:
             both = np.einsum("nk,nk->n", member[i], member[j]).astype(np.float64)
         union = sizes[i] + sizes[j] - both
-        share = np.divide(both, union, out=np.ones(union.shape), where=union > 0)
-        if kind == "jaccard":
-            return np.asarray(1.0 - share)
-        equal = both == union
-        if kind == "nominal":
-            return 1.0 - equal.astype(np.float64)
-        within = (both == sizes[i]) | (both == sizes[j])
-        return np.asarray(1.0 - share * np.where(equal, 1.0, np.where(within, 2 / 3, 1 / 3)))
+        return both, np.divide(both, union, out=np.ones(union.shape), where=union > 0)
 
-    return distance
+    def of_masi(i: Ints, j: Ints, both: Floats, share: Floats) -> Floats:
+        within = (both == sizes[i]) | (both == sizes[j])
+        return np.asarray(1.0 - share * np.where(share == 1.0, 1.0, np.where(within, 2 / 3, 1 / 3)))
+
+    def together(i: Ints, j: Ints) -> tuple[Floats, Floats]:
+        both, share = shares(i, j)
+        return of_masi(i, j, both, share), np.asarray(1.0 - share)
+
+    def masi(i: Ints, j: Ints) -> Floats:
+        return of_masi(i, j, *shares(i, j))
+
+    def jaccard(i: Ints, j: Ints) -> Floats:
+        return np.asarray(1.0 - shares(i, j)[1])
+
+    return masi, jaccard, together
 
 
 def set_agreement(
@@ -70,7 +94,8 @@ def set_agreement(
     The table's labels are sets as :func:`read_set` reads them. Alpha is :func:`distance_alpha` with each of :func:`set_distances`: 1 is
     perfect agreement, 0 chance. An empty set is a value (nothing applies); a missing rating is a missing row. ``n`` counts pairable ratings.
 
-    Undefined where no unit has two ratings and where all sets are the same. ``ValueError`` for a label that isn't a set.
+    Undefined where no unit has two ratings and where all sets are the same; ``masi`` and ``jaccard`` also with more than ``MOST_COMPARED``
+    different sets, whose pairs would take minutes. ``ValueError`` for a label that isn't a set.
     Krippendorff (2011); Passonneau (2006), "Measuring agreement on set-valued items (MASI) for semantic and pragmatic annotation".
 
     >>> rows = [("a", "u", '["x"]'), ("b", "u", '["x", "y"]'), ("a", "v", '["z"]'), ("b", "v", '["z"]')]
@@ -80,9 +105,13 @@ def set_agreement(
     """
     counts, sets = set_counts(ratings)
     word = "units" if ratings.clusters is None else "instances"
+    given = counts.pairable.astype(np.float64)
+    of_masi, of_jaccard, together = _distances(sets)
+    compared = 0 < np.count_nonzero(given) <= MOST_COMPARED
+    sums = sums_against(given, together) if compared else [None, None]
     masi, jaccard, nominal = (
-        distance_alpha(counts, set_distances(sets, kind), rng=rng, replicates=replicates, word=word)
-        for kind in ("masi", "jaccard", "nominal")
+        distance_alpha(counts, distance, against=against, rng=rng, replicates=replicates, word=word)
+        for distance, against in ((of_masi, sums[0]), (of_jaccard, sums[1]), (None, None))
     )
     return SetAgreement(masi, jaccard, nominal)
 

@@ -18,19 +18,24 @@ from evaluation.agreement.krippendorff import (
     ratio_difference,
     scale_of,
 )
+from evaluation.agreement.pairs import pair_positions
 from evaluation.core.estimate import NAN, Estimate, undefined
 from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 #: Of so many groups, those that contribute the most, the coefficient is computed again without each.
 LEFT_OUT = 25
 NONE_LEFT = "without it, no unit has two ratings"
+NO_DISAGREEMENT = "no two ratings that can be compared differ"
+NO_SHARED = "no person has rated a unit that the simulator has rated"
+NO_SHARED_LEFT = "without it, no person has rated a unit that the simulator has rated"
 
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
     """What one group contributes. ``part`` is its share of the observed disagreement, ``size`` its share of the ratings that count, and
     ``n`` their number; ``lost`` is ``part`` times one minus the coefficient: how much of the way to perfect agreement it takes.
-    ``without`` is the coefficient without it, undefined where it wasn't computed."""
+    ``without`` is the coefficient without it, undefined where it wasn't computed. ``part`` is nan where there is no disagreement, and it and
+    ``lost`` are nan where the coefficient is undefined: ``reason`` says so."""
 
     code: int
     part: float
@@ -38,6 +43,7 @@ class Contribution:
     n: int
     lost: float
     without: Estimate
+    reason: str = ""
 
     @property
     def excess(self) -> float:
@@ -75,16 +81,25 @@ class Disagreement:
         found = []
         for place, code in enumerate(order[n[order] > 0].tolist()):
             without = self._without(codes != code) if place < most else undefined("not computed")
-            part = float(lost[code] / total) if total > 0 else 0.0
+            part = float(lost[code] / total) if not self.undivided else NAN
+            own = float(lost[code]) if self.coefficient.defined else NAN
             share = float(n[code] / every)
-            found.append(Contribution(code, part, share, int(n[code]), float(lost[code]), without))
+            found.append(Contribution(code, part, share, int(n[code]), own, without, self.undivided))
         return found
+
+    @property
+    def undivided(self) -> str:
+        """Why there are no shares of the disagreement; empty if there are."""
+        if not self.coefficient.defined:
+            return self.coefficient.reason
+        return "" if self.contribution.sum() > 0 else NO_DISAGREEMENT
 
     def _without(self, kept: npt.NDArray[np.bool_]) -> Estimate:
         if not self.coefficient.defined:
             return undefined(self.coefficient.reason)
         found = self.again(kept)
-        return undefined(NONE_LEFT) if found.reason == NO_PAIR else found
+        why = {NO_PAIR: NONE_LEFT, NO_SHARED: NO_SHARED_LEFT}.get(found.reason)
+        return undefined(why) if why else found
 
 
 def disagreement_of(ratings: Ratings) -> Disagreement:
@@ -151,7 +166,8 @@ def disagreement_with(ratings: Ratings, simulator: str) -> Disagreement:
 
     The coefficient is Cohen's kappa over all pairs of a person's rating and the simulator's rating of one unit, pooled: ``1 - Do / De`` with Do the
     mean of ``d(i, s)^2`` over the n pairs, and De that of all combinations of a person's and a simulator's label of the pairs. d is that of
-    the table's level: [k != l] if nominal, the difference of ranks in the declared order if ordinal, of numbers otherwise (kappa with quadratic weights).
+    the table's level: [k != l] if nominal, else the difference of labels' numbers as kappa with quadratic weights has them (:func:`pair_positions`:
+    their scores, else ranks in the declared order if ordinal, else the labels themselves).
     A person's rating contributes ``d(i, s)^2 / (n De)``; the sum is 1 - kappa. ``n`` counts the pairs.
 
     Undefined where no person has rated a unit of the simulator's, and where all labels of the pairs are the same. ``ValueError`` for a name
@@ -176,7 +192,7 @@ def disagreement_with(ratings: Ratings, simulator: str) -> Disagreement:
         each = np.zeros(len(ratings))
         n = int(used.sum())
         if not n:
-            return undefined(NO_PAIR), each
+            return undefined(NO_SHARED), each
         one, other = ratings.value[used], said[used]
         if ratings.level == "nominal":
             size = len(ratings.labels)
@@ -196,10 +212,8 @@ def disagreement_with(ratings: Ratings, simulator: str) -> Disagreement:
 
 
 def _positions(ratings: Ratings) -> Floats:
-    """Shape (labels,): ranks in the declared order, or numbers, counted from a middle one so that squares lose nothing."""
-    numbers = (
-        np.arange(len(ratings.labels), dtype=np.float64) if ratings.level == "ordinal" else ratings.numbers
-    )
+    """Shape (labels,): where labels lie for quadratic weights, counted from a middle one so that squares lose nothing."""
+    numbers = pair_positions(ratings, "quadratic")
     return numbers - np.median(numbers) if numbers.size else numbers
 
 

@@ -13,12 +13,14 @@ import numpy.typing as npt
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap, cluster_sums, ratio
 from evaluation.agreement.counts import pairs_within
 from evaluation.agreement.distance_alpha import Distance, ValueCounts, distance_alpha
-from evaluation.agreement.span_table import SpanTable, span_table, stretches_of
+from evaluation.agreement.span_table import NO_NAME, SpanTable, repeats, span_table, stretches_of
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.core.interval import SHARE
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 
 NO_SPANS = "no unit has two ratings of which one marks a span"
+#: What ``left_out`` of the alphas counts.
+SINGLE_TEXT = "characters of texts with a single rating"
 TO_THE_LAST_SPAN = "The texts’ lengths aren’t known, so each text ends with its last span: agreement on what follows isn’t counted."
 
 
@@ -80,7 +82,7 @@ def span_agreement(
     with Jaccard's distance, which is nominal where spans don't overlap. ``n`` counts pairable (character, annotator) pairs.
 
     F1 is ``2 TP / (spans of a + spans of b)``, pooled over pairs of annotators and their common units. Exact: TP are spans with the same ends
-    and category. Overlapping: a span is matched if it shares a character with one of the same category of the other annotator, and
+    and category, each matched once: two of a's that differ in severity alone match two of b's, or one. Overlapping: a span is matched if it shares a character with one of the same category of the other annotator, and
     F1 is the matched share of both annotators' spans. ``n`` counts spans, once for each other annotator of the unit. Hripcsak and Rothschild
     (2005): where what is unmarked can't be counted, F1 approaches kappa.
 
@@ -99,14 +101,15 @@ def span_agreement(
     )
     word = "units" if ratings.clusters is None else "instances"
     resampling: dict[str, Any] = {"rng": rng, "replicates": replicates, "word": word}
+    of_characters = resampling | {"single": SINGLE_TEXT}
     marks = _Marks.of(ratings, table, clusters)
     match = _matches(ratings, table)
     top = np.stack([match.exact, match.overlapping])
     return SpanAgreement(
-        marked=distance_alpha(*marks.binary(-1), **resampling),
-        categorised=distance_alpha(*marks.sets(), **resampling),
+        marked=distance_alpha(*marks.binary(-1), **of_characters),
+        categorised=distance_alpha(*marks.sets(), **of_characters),
         by_category={
-            name: distance_alpha(*marks.binary(1 << code), **resampling)
+            name: distance_alpha(*marks.binary(1 << code), **of_characters)
             for code, name in enumerate(table.categories)
         },
         exact=_pooled(top[0], match.spans, clusters, NO_SPANS, **resampling),
@@ -114,7 +117,7 @@ def span_agreement(
         severities=_pooled(
             match.graded[0], match.graded[1], clusters, "no two spans match exactly", **resampling
         )
-        if len(table.severities) > 1
+        if any(name != NO_NAME for name in table.severities)
         else undefined("spans have no severities"),
         categories=table.categories,
         confusion=match.confusion,
@@ -215,6 +218,7 @@ def _matches(ratings: Ratings, table: SpanTable) -> _Matches:
     grouped, units, raters = ratings.grouped, len(ratings.units), len(ratings.raters)
     categories = len(table.categories)
     confusion = np.zeros((categories, categories), dtype=np.int64)
+    again = repeats(table)
     rated: list[tuple[Ints, Ints, Ints]] = []
     for i, j in pairs_within(grouped.start):
         key = grouped.rater[i].astype(np.int64) * raters + grouped.rater[j]
@@ -229,14 +233,15 @@ def _matches(ratings: Ratings, table: SpanTable) -> _Matches:
         np.add.at(confusion, (table.category[i], table.category[j]), 1)
         np.add.at(confusion, (table.category[j], table.category[i]), 1)
         alike = table.category[i] == table.category[j]
-        equal = alike & (table.start[i] == table.start[j]) & (table.end[i] == table.end[j])
+        same = alike & (table.start[i] == table.start[j]) & (table.end[i] == table.end[j])
+        equal = same & (again[i] == again[j])  # the first with the first, the second with the second
         for name, which in (("any", np.ones(i.size, dtype=bool)), ("overlapping", alike), ("exact", equal)):
             # (span, the other annotator): once, however many of that one's spans it overlaps
             kinds[name] += [
                 i[which] * raters + table.rater[j[which]],
                 j[which] * raters + table.rater[i[which]],
             ]
-        graded = equal & (table.severity[i] == table.severity[j])
+        graded = same & (table.severity[i] == table.severity[j])
         exact_pairs += np.bincount(table.unit[i[equal]], minlength=units)
         same_grade += np.bincount(table.unit[i[graded]], minlength=units)
     joined = (

@@ -94,6 +94,18 @@ def _lengths(ratings: Ratings, lengths: Mapping[str, int], last: Ints) -> Ints:
     return found
 
 
+def repeats(table: SpanTable) -> Ints:
+    """Shape (spans,): how many earlier spans of the same rating have the same ends and category (and so another severity)."""
+    keys = np.stack([table.rating, table.start, table.end, table.category], axis=1)
+    order = np.lexsort(keys.T[::-1])
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = (keys[order][1:] != keys[order][:-1]).any(axis=1)
+    place = np.arange(order.size)
+    found = np.empty(order.size, dtype=np.int64)
+    found[order] = place - np.maximum.accumulate(np.where(new, place, 0))
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Stretches:
     """The stretches of text that no span begins or ends within: ``unit`` and ``length`` have one entry per stretch.

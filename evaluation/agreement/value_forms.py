@@ -17,6 +17,8 @@ FORMS: tuple[Form, ...] = get_args(Form)
 #: Names that a level may also have.
 _ALSO = {"spans": "span", "preference": "pairwise"}
 EQUAL = "equal"
+#: No text has more characters; beyond it, places of characters of several texts wouldn't fit one number.
+MOST_CHARACTERS = 10**9
 #: Characters of a value that a message shows.
 _SHOWN = 60
 
@@ -88,12 +90,12 @@ class Span:
 def read_spans(text: str) -> tuple[Span, ...]:
     """The spans that one rater marked, in order; a span that is listed twice counts once. An empty list means that nothing is marked.
 
-    ``ValueError`` for anything else than a list of spans with whole numbers 0 <= start < end.
+    ``ValueError`` for anything else than a list of spans with whole numbers 0 <= start < end <= ``MOST_CHARACTERS``.
 
     >>> read_spans('[{"start": 3, "end": 7, "category": "error"}]')
     (Span(start=3, end=7, category='error', severity=''),)
     """
-    expected = 'a JSON list of spans, such as [{"start": 0, "end": 5, "category": "omission"}], with 0 <= start < end'
+    expected = 'a JSON list of spans, such as [{"start": 0, "end": 5, "category": "omission"}], with 0 <= start < end <= 1000000000'
     found = _json(text, expected)
     if not isinstance(found, list):
         raise _wrong(text, expected)
@@ -102,7 +104,7 @@ def read_spans(text: str) -> tuple[Span, ...]:
         if not isinstance(one, dict):
             raise _wrong(text, expected)
         start, end = one.get("start"), one.get("end")
-        if not _is_whole(start) or not _is_whole(end) or not 0 <= start < end:
+        if not _is_whole(start) or not _is_whole(end) or not 0 <= start < end <= MOST_CHARACTERS:
             raise _wrong(text, expected)
         category, severity = one.get("category") or "", one.get("severity") or ""
         if not isinstance(category, str) or not isinstance(severity, str):

@@ -86,7 +86,7 @@ class StudyDisagreement(APIView):
         form = _QueryCheck(data=request.query_params)
         form.is_valid(raise_exception=True)
         people_viewed(by=user_of(request), page="disagreement", studies=[found])
-        ready, content = disagreement_kept(study=found, **form.validated_data)
+        ready, content, _ = disagreement_kept(study=found, **form.validated_data)
         shown = content or {"variable": "", "simulator": "", "coefficient": None, "tables": {}}
         tables = [{"by": by} | table for by, table in shown["tables"].items()]
         return Response(DisagreementSerializer(shown | {"ready": ready, "tables": tables}).data)

@@ -8,6 +8,8 @@ import math
 
 #: Coverage of every interval.
 LEVEL = 0.95
+#: The 97.5th percentile of the normal distribution.
+NORMAL_QUANTILE = 1.959963984540054
 #: The least and the greatest value that a statistic can take.
 Bounds = tuple[float, float]
 SHARE: Bounds = (0.0, 1.0)
@@ -28,6 +30,9 @@ LEAST_VARIED = 3
 LEAST_PAIRS = 25
 #: The most of the squared change by one unit more, on which the raters agree, that variances include.
 _ONE_MORE = 2 / 3
+#: The part of the variance of one unit more that score intervals of alpha and the kappas include: they need less of it. With all of it those
+#: of rare labels covered 98 %, with eight tenths 92 to 94 %.
+SCORE_PART = 0.9
 
 
 def too_few(clusters: int, word: str = "clusters") -> str:
@@ -99,13 +104,15 @@ def widened(variance: float, added: float, degrees_of_freedom: int) -> tuple[flo
 
 
 def t_quantile(degrees_of_freedom: float) -> float:
-    """The 97.5th percentile of Student's t.
+    """The 97.5th percentile of Student's t; with infinite degrees of freedom the normal distribution's.
 
     >>> round(t_quantile(9), 3)
     2.262
     """
     from scipy.special import stdtrit
 
+    if math.isinf(degrees_of_freedom):
+        return NORMAL_QUANTILE
     return float(stdtrit(degrees_of_freedom, (1 + LEVEL) / 2))
 
 
@@ -124,6 +131,69 @@ def t_interval(
     (0.863, 0.997)
     """
     return interval_within(value, t_quantile(degrees_of_freedom) * error, bounds=bounds, bias=bias)
+
+
+def score_interval(
+    value: float,
+    error: float,
+    *,
+    bounds: Bounds,
+    degrees_of_freedom: float = math.inf,
+    bias: float = 0.0,
+) -> tuple[float, float]:
+    """Ends of the 95 % score interval of a value between bounds a and b whose variance goes with ``(x - a) (b - x)``, as a share's does.
+
+    It is Wilson's, with the number of cases that would give a share ``(x - a) / (b - a)`` this standard error. For values from a few
+    cases it is narrower than :func:`t_interval` and nearer to its level. ``bias`` is as there. Without ``degrees_of_freedom``
+    the quantile is the normal one: the variance of a share is known with the share. A value at a bound is left to
+    :func:`t_interval`. Wilson (1927).
+
+    >>> low, high = score_interval(0.9, 0.06708, bounds=SHARE)  # 18 of 20
+    >>> round(low, 3), round(high, 3)
+    (0.699, 0.972)
+    """
+    least, most = bounds
+    centre, width = value - bias, most - least
+    if not least < centre < most:
+        return t_interval(value, error, degrees_of_freedom=degrees_of_freedom, bounds=bounds, bias=bias)
+    share = (centre - least) / width
+    # The square of the quantile divided by the number of cases.
+    part = (t_quantile(degrees_of_freedom) * error / width) ** 2 / (share * (1 - share))
+    middle = (share + part / 2) / (1 + part)
+    half = math.sqrt(part * share * (1 - share) + part * part / 4) / (1 + part)
+    return (
+        min(least + width * max(middle - half, 0.0), value),
+        max(least + width * min(middle + half, 1.0), value),
+    )
+
+
+def mid_p_interval(count: int, n: int) -> tuple[float, float]:
+    """Ends of the 95 % mid-P interval of a share, ``count`` of ``n`` independent cases: the exact one of Clopper and Pearson with half of the
+    probability of what was found.
+
+    A count has few values, so no interval covers 95 % whatever the share: of 15 to 100 cases, with three expected of either kind, this one
+    covers 92.1 to 98.3 %, on average 95.1 to 95.6 %; the logit t interval covered 96 to 98 % on average. Lancaster (1961); Agresti
+    and Gottard (2007).
+
+    >>> low, high = mid_p_interval(18, 20)
+    >>> round(low, 3), round(high, 3)
+    (0.707, 0.983)
+    """
+    from scipy.optimize import brentq
+    from scipy.special import bdtr
+
+    def below(share: float, most: int) -> float:
+        """The probability of ``most`` or fewer."""
+        return float(bdtr(most, n, share)) if most >= 0 else 0.0
+
+    def left(share: float) -> float:
+        """The probability of fewer, and half of that of as many."""
+        return (below(share, count) + below(share, count - 1)) / 2
+
+    tail = (1 - LEVEL) / 2
+    low = 0.0 if count == 0 else brentq(lambda share: 1 - left(share) - tail, 0.0, count / n)
+    high = 1.0 if count == n else brentq(lambda share: left(share) - tail, count / n, 1.0)
+    return float(low), float(high)
 
 
 def interval_within(

@@ -218,18 +218,33 @@ class StudyRatings:
 
     @cached_property
     def sides(self) -> tuple[tuple[str, str], ...]:
-        """Each item's systems behind the sides a and b of a comparison, from its own columns ``SIDE_COLUMNS``; empty if an item lacks one,
-        and for types without such a question."""
+        """Each item's systems behind the sides a and b of a comparison, from its own columns ``SIDE_COLUMNS``.
+
+        Items that nobody judged may lack them (the names are empty then). Empty if a judged item lacks one, and for types without such a
+        question."""
+        return () if self.without_sides else self._named_sides
+
+    @cached_property
+    def without_sides(self) -> int:
+        """How many judged items lack a system of ``sides``, if any item of the study has one; else 0."""
+        used = np.unique(self.judgments.item).tolist()
+        return sum(not all(self._named_sides[item]) for item in used) if self._named_sides else 0
+
+    @cached_property
+    def _named_sides(self) -> tuple[tuple[str, str], ...]:
+        """Each item's own columns, empty names where it has none; empty if no item has any."""
         if not any(form_of(one.level) == "pairwise" for one in self.hit_type.variables):
             return ()
-        try:
-            first, second = (attribute_load(self.judgments, name) for name in SIDE_COLUMNS)
-        except ValueError:  # no item has the column
-            return ()
-        if (first.codes < 0).any() or (second.codes < 0).any():
-            return ()
-        names = ([one.names[code] for code in one.codes.tolist()] for one in (first, second))
-        return tuple(zip(*names, strict=True))
+        sides: list[list[str]] = []
+        for name in SIDE_COLUMNS:
+            try:
+                found = attribute_load(self.judgments, name)
+            except ValueError:  # no item has the column
+                sides.append([""] * len(self.judgments.items))
+            else:
+                sides.append([found.names[code] if code >= 0 else "" for code in found.codes.tolist()])
+        pairs = tuple(zip(*sides, strict=True))
+        return pairs if any(map(any, pairs)) else ()
 
     @cached_property
     def digest(self) -> str:
@@ -247,8 +262,8 @@ class StudyRatings:
         columns += [items.gold, items.follow_up_gold]
         if self.gold:
             columns.append([[number, dict(fields)] for number, fields in sorted(self.gold.items())])
-        if self.sides:
-            columns.append(self.sides)
+        if self.sides or self.without_sides:
+            columns.append(self.sides or self.without_sides)
         if self.adjudications:
             columns.append(
                 [

@@ -20,6 +20,7 @@ from evaluation.agreement.sources import (
 )
 from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.ratings.load import StudyRatings, VariableRatings, study_ratings
+from evaluation.reports.kept import NOBODY
 
 #: With more ratings than this, the coefficient is computed again without fewer groups, so that the page comes in time.
 MANY_RATINGS, FEWER = 50_000, 5
@@ -52,6 +53,8 @@ class Sources:
     coefficient: Estimate
     title: str
     rehearsal: bool
+    #: Why the disagreement has no shares; empty if it has.
+    undivided: str
     tables: dict[str, list[Source]]
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,7 +68,7 @@ class Sources:
                 "title": self.title, "value": none_if_nan(self.coefficient.value), "reason": self.coefficient.reason,
                 "n": self.coefficient.n,
             },
-            "rehearsal": self.rehearsal,
+            "rehearsal": self.rehearsal, "undivided": self.undivided,
             "tables": {
                 by: {"rows": [_row(one) for one in rows[:MOST_ROWS]], "all": len(rows)} for by, rows in self.tables.items()
             },
@@ -77,21 +80,40 @@ def _row(one: Source) -> dict[str, Any]:
     return {
         "name": one.name, "item": one.item, "query": one.query, "ratings": found.n, "share_of_disagreement": none_if_nan(found.part),
         "share_of_ratings": none_if_nan(found.size), "relative": none_if_nan(found.excess), "contribution": none_if_nan(found.lost),
-        "without": none_if_nan(found.without.value), "reason": found.without.reason,
+        "without": none_if_nan(found.without.value), "reason": found.reason or found.without.reason,
     }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NoSources:
+    """Why there is no coefficient to divide."""
+
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {"none_because": self.reason}
+
+
+NO_LABELS = (
+    "The study has no question that is answered with labels, so there is no disagreement to divide here. "
+    "Reports have the agreement on rankings, sets, passages and pairs."
+)
 
 
 def disagreement_sources(
     *, study: Study, variable: str = "", simulator: str = "", rehearsal: bool = False
-) -> Sources | None:
+) -> Sources | NoSources:
     """The contributions to 1 - alpha of people on a variable (the headline by default), or to 1 - kappa of people with a simulator.
 
-    A fixed number of queries. None if nobody has judged, or no variable has labels; an unknown variable or simulator is taken for the
+    A fixed number of queries. ``NoSources`` if nobody has judged, or no variable has labels; an unknown variable or simulator is taken for the
     default. The ratings are those of reports: without surplus, gold, exclusions and, unless ``rehearsal``, rehearsal raters.
     """
     data = study_ratings(study=study, rehearsal=rehearsal)
-    if not len(data.judgments) or not data.variables:
-        return None
+    if not data.variables:
+        return NoSources(NO_LABELS)
+    if not len(data.judgments):
+        return NoSources(NOBODY)
     chosen = next((one for one in data.variables if one.name == variable), data.variables[0])
     simulators = tuple(sorted(data.judgments.raters.simulators))
     simulator = simulator if simulator in simulators else ""
@@ -111,7 +133,7 @@ def disagreement_sources(
             codes, names = group_codes(_names(data, table, by), ratings)
         if by == "item" or len(names) > 1:
             groups = found.by(codes, len(names), most=most)
-            tables[by] = _sources(data, by, names, groups, simulator, rehearsal=rehearsal)
+            tables[by] = _sources(data, by, names, groups, simulator)
     return Sources(
         chosen,
         data.variables,
@@ -120,6 +142,7 @@ def disagreement_sources(
         found.coefficient,
         title,
         data.judgments.rehearsal,
+        found.undivided,
         tables,
     )
 
@@ -140,8 +163,6 @@ def _sources(
     names: Sequence[str],
     groups: Sequence[Contribution],
     simulator: str,
-    *,
-    rehearsal: bool,
 ) -> list[Source]:
     items = (
         dict(zip(data.judgments.items.key.values(""), data.judgments.items.ids.tolist(), strict=True))
@@ -149,6 +170,8 @@ def _sources(
         else {}
     )
     ids = dict(zip(data.judgments.raters.names, data.judgments.raters.ids.tolist(), strict=True))
+    # What the list counts: rehearsal raters also where nobody asked for them, since nobody else has judged.
+    count = {"count": "rehearsal" if data.judgments.rehearsal else "people"}
     found = []
     for one in groups:
         name = names[one.code]
@@ -158,8 +181,6 @@ def _sources(
         if by == "rater":
             query = {"raters": f"{ids[name]}-{ids[simulator]}" if simulator else str(ids[name])}
         else:
-            query = {by: name} | ({"rater": simulator} if simulator else {})
-        found.append(
-            Source(name, one, query=urlencode(query | ({"count": "rehearsal"} if rehearsal else {})))
-        )
+            query = {by: name} | ({"against": str(ids[simulator])} if simulator else {})
+        found.append(Source(name, one, query=urlencode(query | count)))
     return found

@@ -17,6 +17,7 @@ from evaluation.agreement.by_form import COUNTED, SIDES, FormGroup, FormSummary,
 from evaluation.agreement.span_agreement import SpanAgreement
 from evaluation.agreement.value_forms import Form, form_of
 from evaluation.core.ratings_table import Ratings
+from evaluation.ratings.load import SIDE_COLUMNS
 from evaluation.reports.content import Cell, Shape, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.words import CountedSentence, count, listed, stated
@@ -43,7 +44,15 @@ def form_parts(ctx: Context, variable: Variable, form: Form) -> tuple[str, list[
     sides = _systems(ctx, ratings, item.tolist()) if form == "pairwise" else None
     lengths = _lengths(ctx, variable, ratings, item.tolist()) if form == "span" else None
     found = summarize_form(ratings, form, sides=sides, lengths=lengths, **ctx.resampling)
-    return form_tables(variable, found, people=ctx.people)
+    if form == "pairwise" and (lacking := ctx.data.without_sides):
+        found = replace(found, notes=(*found.notes, _without_systems(lacking)))
+    return form_tables(variable, found, people=ctx.people, named=ctx.named)
+
+
+def _without_systems(items: int) -> str:
+    columns = " or ".join(SIDE_COLUMNS)
+    have = "item has" if items == 1 else "items have"
+    return f"The sides a and b are compared, not systems: {items:,} judged {have} no {columns}."
 
 
 def _systems(ctx: Context, ratings: Ratings, item: Sequence[int]) -> list[Mapping[str, str]] | None:
@@ -71,13 +80,16 @@ def _lengths(
     return known if len(known) == len(found) else None
 
 
-def form_tables(variable: Variable, found: FormSummary, *, people: str) -> tuple[str, list[Table]]:
-    """A sentence on the first group, and the tables. ``people`` names the raters who aren't simulators."""
+def form_tables(
+    variable: Variable, found: FormSummary, *, people: str, named: bool = True
+) -> tuple[str, list[Table]]:
+    """A sentence on the first group, and the tables. ``people`` names the raters who aren't simulators; pairs of annotators are listed only if
+    raters are ``named``: where a file only numbers them within a unit, a number is nobody in particular."""
     groups = [replace(one, who=_named(one.who, people)) for one in found.groups]
     blocks = [_figures(variable, found, groups)]
     first = groups[0]
     if first.spans is not None:
-        blocks += _span_tables(variable, first.spans)
+        blocks += _span_tables(variable, first.spans, named=named)
     if first.strengths is not None:
         blocks += [_comparisons(variable, first.strengths)]
     return _sentence(variable, found, first), blocks
@@ -129,7 +141,7 @@ def _figures(variable: Variable, found: FormSummary, groups: Sequence[FormGroup]
     )
 
 
-def _span_tables(variable: Variable, found: SpanAgreement) -> list[Table]:
+def _span_tables(variable: Variable, found: SpanAgreement, *, named: bool) -> list[Table]:
     lowest = sorted(found.pairs, key=lambda one: (not one.overlapping.defined, one.overlapping.value))
     pairs = Table(
         id=f"agreement-{variable.name}-pairs",
@@ -146,8 +158,9 @@ def _span_tables(variable: Variable, found: SpanAgreement) -> list[Table]:
         ],
         notes=[f"The {LISTED} of {len(lowest):,} pairs with the lowest F1." if len(lowest) > LISTED else "Lowest F1 first."],
     )  # fmt: skip
+    listed = [pairs] if named else []
     if len(found.categories) < 2:
-        return [pairs]
+        return listed
     rows = zip(found.categories, found.confusion.tolist(), found.unmatched.tolist(), strict=True)
     confusion = Table(
         id=f"agreement-{variable.name}-confusion",
@@ -160,7 +173,7 @@ def _span_tables(variable: Variable, found: SpanAgreement) -> list[Table]:
             f"{count(found.spans, 'span')} in all; {count(found.empty, 'rating')} without a span."
         ],
     )  # fmt: skip
-    return [confusion, pairs]
+    return [confusion, *listed]
 
 
 def _comparisons(variable: Variable, found: PairwiseStrengths) -> Table:

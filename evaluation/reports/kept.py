@@ -26,9 +26,11 @@ def _sources_count(study_pk: int, variable: str, simulator: str, rehearsal: bool
     found = disagreement_sources(
         study=Study.objects.get(pk=study_pk), variable=variable, simulator=simulator, rehearsal=rehearsal
     )
-    return [(json.dumps(found.to_dict() if found else None),)]
+    return [(json.dumps(found.to_dict()),)]
 
 
+#: Why there is nothing to divide as long as a study has no judgment.
+NOBODY = "Nobody has judged yet."
 _POSTERIOR = StudyCount("posteriors of items", count=_posterior_count)
 _SOURCES = StudyCount("where disagreement comes from", count=_sources_count)
 
@@ -41,15 +43,18 @@ def posterior_bits_kept(study: Study) -> Mapping[int, float] | None:
 
 def disagreement_kept(
     *, study: Study, variable: str = "", simulator: str = "", rehearsal: bool = False
-) -> tuple[bool, dict[str, Any] | None]:
-    """(ready, ``disagreement_sources(...).to_dict()`` or None without ratings); of a large study, not ready until a job has computed it."""
+) -> tuple[bool, dict[str, Any] | None, str]:
+    """(ready, ``disagreement_sources(...).to_dict()`` or None, why there is none); of a large study, not ready until a job has computed it."""
     known = {one.name for one in study_hit_type(study).variables}
     simulators = Rater.objects.filter(kind=Rater.Kind.SIMULATOR, name=simulator)
     # An unknown name means the default one, and mustn't have a job of its own.
     chosen = variable if variable in known else ""
     beside = simulator if simulator and simulators.exists() else ""
     rows = _rows(_SOURCES, study, [study.pk, chosen, beside, rehearsal])
-    return (False, None) if rows is None else (True, json.loads(rows[0][0]))
+    if rows is None:
+        return False, None, ""
+    found = json.loads(rows[0][0])
+    return (True, None, found["none_because"]) if "none_because" in found else (True, found, "")
 
 
 def _rows(counted: StudyCount, study: Study, values: list[Any]) -> list[tuple[Any, ...]] | None:

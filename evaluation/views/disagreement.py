@@ -17,7 +17,7 @@ from annotator.core.csv_cells import cell_neutral
 from annotator.models import Study
 from annotator.selectors.study import study_get_for
 from annotator.services.audit import people_viewed
-from evaluation.reports.kept import disagreement_kept
+from evaluation.reports.kept import NOBODY, disagreement_kept
 from evaluation.reports.words import number
 
 #: Rows of each table on the page; the CSV has all that are kept.
@@ -40,7 +40,7 @@ def disagreement(request: HttpRequest, study_pk: int, format: str = "") -> HttpR
     asked = {
         name: request.GET.get(name, "").replace("\x00", "")[:200] for name in ("variable", "with", "count")
     }
-    ready, found = disagreement_kept(
+    ready, found, why = disagreement_kept(
         study=study,
         variable=asked["variable"],
         simulator=asked["with"],
@@ -63,7 +63,7 @@ def disagreement(request: HttpRequest, study_pk: int, format: str = "") -> HttpR
     ]
     context = {
         "study": study, "study_tab": "review", "ready": ready, "found": found, "tables": tables, "asked": asked, "says": _says(found),
-        "query": query,
+        "query": query, "why": why, "nobody": why == NOBODY,
     }  # fmt: skip
     return render(request, "evaluation/disagreement.html", context)
 
@@ -78,7 +78,8 @@ def _says(found: dict[str, Any] | None) -> str:
     if value["value"] is None:
         return f"{value['title']} {among} is not defined: {value['reason']}."
     counted = f"{value['n']:,} {'pairs of labels' if found['simulator'] else 'ratings that can be compared'}"
-    return f"{value['title']} {among} is {number(value['value'])} ({counted})."
+    said = f"{value['title']} {among} is {number(value['value'])} ({counted})."
+    return f"{said} It has no shares: {found['undivided']}." if found["undivided"] else said
 
 
 def _row(study: Study, one: dict[str, Any]) -> dict[str, Any]:
@@ -90,11 +91,16 @@ def _row(study: Study, one: dict[str, Any]) -> dict[str, Any]:
         "name": one["name"],
         "url": url,
         "n": one["ratings"],
-        "part": number(one["share_of_disagreement"], "percent"),
+        "part": _known(one["share_of_disagreement"], "percent"),
         "size": number(one["share_of_ratings"], "percent"),
-        "excess": "" if one["relative"] is None else f"{one['relative']:.2f}",
+        "excess": "–" if one["relative"] is None else f"{one['relative']:.2f}",
         "without": f"not defined: {one['reason']}" if one["without"] is None else number(one["without"]),
     }
+
+
+def _known(value: float | None, style: str) -> str:
+    """What is shown of a value; a dash where it is undefined, whose reason is in the sentence above the tables."""
+    return "–" if value is None else number(value, style)
 
 
 def _csv(study: Study, found: dict[str, Any] | None) -> HttpResponse:

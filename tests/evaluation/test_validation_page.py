@@ -8,6 +8,7 @@ from benchmarks.validation.conger_grid import CROWDS
 from benchmarks.validation.conger_grid import DESIGNS as CONGER_DESIGNS
 from benchmarks.validation.finite_grid import DESIGNS as FINITE_DESIGNS
 from benchmarks.validation.mixed_grid import DESIGNS as MIXED_DESIGNS
+from benchmarks.validation.outside import outside
 from benchmarks.validation.panels import PANELS
 from benchmarks.validation.plan_grid import POWER as PLANNED
 from benchmarks.validation.sequential_grid import DESIGNS as WATCHED_DESIGNS
@@ -43,6 +44,31 @@ def test_intervals_cover_in_every_design_that_has_one():
             assert found["holds its estimate"], (design, statistic)
             if found["intervals"]:  # of a true 93 %, 2,000 studies show at least 91.9 %
                 assert 0.919 <= found["coverage"] <= 0.995, (design, statistic, found)
+
+
+def test_every_share_outside_93_to_97_percent_has_a_reason():
+    found = outside(
+        *map(results, ("agreement_grid", "conger_grid", "numbers_grid", "mixed_grid", "gain_grid"))
+    )
+    assert found
+    for one in found:
+        assert one.reason, one
+    few = {(one.grid, one.design) for one in found if "within the error" not in one.reason}
+    assert few <= {
+        ("agreement", "200 units, rarer label"),
+        ("Conger", "200 units, rarer label"),
+        ("agreement", "40 units, ten raters"),
+        ("numbers", "8 units"),
+        ("gain", "30 x 1, without 0.95"),
+    }
+
+
+def test_a_share_beyond_the_error_of_simulation_has_no_reason_of_its_own():
+    grid = results("agreement_grid")
+    grid["coverage"] = {"few": {"gwet_ac1": {"coverage": 0.985, "intervals": 1.0}}}
+    empty = {"about": grid["about"], "coverage": {}}
+    (one,) = outside(grid, empty, empty, empty, empty)
+    assert one.reason == ""
 
 
 def test_intervals_of_congers_kappa_cover_in_every_design():

@@ -77,7 +77,7 @@ def _exams(study: Study, shown: list[int]) -> dict[int, tuple[int, int]]:
 @study_page(VIEWER, people="contested items")
 def contested(request: HttpRequest, study: Study) -> HttpResponse:
     """The items with the most different answers, people and simulators side by side. ``raters=ID-ID`` are those that two raters
-    answered differently, ``raters=ID`` those that one rater judged.
+    answered differently, ``raters=ID`` those that one rater judged, ``against=ID`` those that people answered differently from one rater.
     """
     chosen = raters_named(study, [row_id(pk) for pk in request.GET.get("raters", "").split("-")[:2]])
     count = request.GET.get("count") or ("rehearsal" if any(one.rehearsal for one in chosen) else "")
@@ -90,8 +90,15 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
     pair = (chosen[0].pk, chosen[1].pk) if len(chosen) == 2 else None
     if len(chosen) == 1:
         filters["rater"] = chosen[0].name
+    against = next(iter(raters_named(study, [row_id(request.GET.get("against"))])), None)
     found = contested_items(
-        study, rehearsal=rehearsal, filters=filters, pair=pair, limit=CONTESTED + 1, offset=offset
+        study,
+        rehearsal=rehearsal,
+        filters=filters,
+        pair=pair,
+        against=against.pk if against else None,
+        limit=CONTESTED + 1,
+        offset=offset,
     )
     kind, reasons = study_hit_type(study), ExclusionReasons(study)
     choices = filter_choices(study)
@@ -100,6 +107,8 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
     )
     if pair:
         kept["raters"] = f"{pair[0]}-{pair[1]}"
+    elif against:
+        kept["against"] = str(against.pk)
     return render(
         request, study, "contested", tab="review", title=f"Contested items of {study.title}",
         rows=[
@@ -112,6 +121,7 @@ def contested(request: HttpRequest, study: Study) -> HttpResponse:
         ],
         filters=[{"name": name, "value": filters[name], "choices": choices[name]} for name in choices if choices[name]],
         rater=filters["rater"], rehearsal=rehearsal, chosen=bool(kept), pair=chosen if pair else None, raters=kept.get("raters", ""),
+        against=None if pair else against,
         same=pair_agreement(study, pair) if pair else None, rehearsed=not rehearsal and study.rehearsals.exists(),
         following=urlencode(kept | {"from": offset + CONTESTED}) if len(found) > CONTESTED else "",
     )  # fmt: skip

@@ -202,3 +202,12 @@ def test_coverage(statistic):
     """The short version; benchmarks/agreement keeps that of 1,000 studies. 100 runs: 95 +- 2.2."""
     covered = coverage(statistic, studies=100, seed=17)
     assert 0.88 <= covered <= 0.995
+
+
+@pytest.mark.parametrize("clusters", [1, 7, 501, 60_000])
+def test_several_rows_are_drawn_at_once_as_one_after_the_other(clusters):
+    found = np.concatenate(list(draw_counts(clusters, 9, np.random.default_rng(3))))
+    rng = np.random.default_rng(3)
+    for row in found:
+        drawn = rng.integers(0, clusters, size=clusters, dtype=np.int32)
+        assert (row == np.bincount(drawn, minlength=clusters)).all()

@@ -155,3 +155,9 @@ def test_intervals_draw_items():
         clusters=np.tile(clusters, 2), rng=np.random.default_rng(0), replicates=200,
     )  # fmt: skip
     assert twice.strengths[0].low == pytest.approx(found.strengths[0].low, abs=1e-9)
+
+
+def test_without_systems_nothing_is_defined():
+    found = bradley_terry([], [], [], systems=())
+    assert found.strengths == ()
+    assert found.ties.reason == "no two systems were compared"

@@ -7,6 +7,7 @@ import json
 from io import StringIO
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -56,7 +57,7 @@ def test_every_format_has_the_same_figures(run, level):
         values = {"": group[name]} if "value" in group[name] else group[name]
         for about, value in values.items():
             (row,) = [
-                one for one in table if (one["statistic"], one["a"], one["b"]) == (name, "people", about)
+                one for one in table if (one["statistic"], one["who"], one["a"]) == (name, "people", about)
             ]
             assert row["value"] == ("" if value["value"] is None else str(value["value"]))
             title = f"{TITLES[name]} {about}".strip()
@@ -127,3 +128,23 @@ def test_a_system_on_both_sides_is_left_out_and_counted():
 
 def test_names_of_levels():
     assert [form_of(name) for name in ("spans", "preference", "ordinal")] == ["span", "pairwise", None]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sides", [None, []])
+def test_without_ratings_every_figure_is_undefined(form, sides):
+    found = summarize_form(Ratings.from_rows([]), form, sides=sides, rng=np.random.default_rng(0))
+    assert [one.estimate.defined for one in found.groups[0].figures].count(True) == 0
+    assert all(one.estimate.reason for one in found.groups[0].figures)
+
+
+def test_each_row_of_the_csv_says_whose_it_is_and_names_nothing_twice(run):
+    for level, more in (("pairwise", ["--sides", "one", "two"]), ("span", [])):
+        text = run(rows_of(level), "--level", level, *more, "--simulators", "m1", "--format", "csv")
+        table = list(csv.DictReader(StringIO(text)))
+        assert {row["who"] for row in table} == {"people", "m1" if level == "pairwise" else "people and m1"}
+        keys = [tuple(row[name] for name in ("statistic", "who", "a", "b")) for row in table]
+        assert len(set(keys)) == len(keys)
+        names = {row["statistic"] for row in table}
+        assert names >= ({"pair_wins", "pair_ties", "ties"} if level == "pairwise" else {"pair_f1_exact"})
+        assert "wins" not in names

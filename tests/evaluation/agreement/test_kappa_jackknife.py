@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from evaluation.agreement import Ratings, as_text, pairwise_kappa, summarize
 from evaluation.agreement import kappa_jackknife as module
@@ -69,14 +69,18 @@ def test_one_pair_alone_by_hand():
     ]  # one unit more, on whose other label both agree
     change = pairwise_kappa(ratings_of(more)).kappa[0] - pairs.kappa[0]
     assert found.one_more**2 == pytest.approx([change**2 * 2 / 3])
-    total = variance + change**2 * 2 / 3
-    reach = stats.t.ppf(0.975, 39 * (total / variance) ** 2) * total**0.5 / (1 - value**2)
-    expected = np.tanh(np.arctanh(value) + np.array([-reach, reach]))
+    total = variance + 0.9 * change**2 * 2 / 3
+    # Of two labels on independent units: Wilson's interval of the share (kappa + 1) / 2 with this standard error.
+    share = (value + 1) / 2
+    cases = share * (1 - share) / (total / 4)
+    expected = 2 * np.array(proportion_confint(share * cases, cases, method="wilson")) - 1
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
     assert corrected.value == pytest.approx(value)
     assert (corrected.low, corrected.high) == (estimate.low, estimate.high)
     np.testing.assert_allclose(found.pair_intervals(pairs), [expected])
-    assert estimate.interval.startswith("95 % jackknife t interval over 40 units, for these raters; bias ")
+    assert estimate.interval.startswith(
+        "95 % jackknife score interval over 40 units, for these raters; bias "
+    )
 
 
 def many_raters(seed: int) -> Ratings:

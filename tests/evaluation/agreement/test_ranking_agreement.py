@@ -108,3 +108,25 @@ def test_intervals_over_instances():
     for one in (found.w, found.tau_b):
         assert one.low < one.value < one.high
         assert "20 instances" in one.interval
+
+
+def test_tau_b_has_its_own_counts_and_its_own_reason():
+    """In u one rater ties all options: W is defined there, tau-b isn't."""
+    tied, order = '[["x", "y"]]', '["x", "y"]'
+    u = [("a", "u", tied), ("b", "u", order)]
+    found = ranking_agreement(Ratings.from_rows(u))
+    assert found.w.defined
+    assert found.w.left_out == {}
+    assert found.tau_b.reason == "no unit has two rankings that don’t tie all options"
+    assert found.tau_b.left_out == {"units without two rankings that don’t tie all options": 1}
+    more = ranking_agreement(Ratings.from_rows([*u, ("a", "v", order), ("b", "v", order)]))
+    assert (more.w.n, more.tau_b.n) == (2, 1)
+    assert more.w.left_out == {}
+    assert more.tau_b.left_out == {"units without two rankings that don’t tie all options": 1}
+
+
+def test_units_with_a_single_option_are_left_out_and_counted():
+    rows = [("a", "u", '["x"]'), ("b", "u", '["x"]'), ("a", "v", '["x", "y"]'), ("b", "v", '["x", "y"]')]
+    found = ranking_agreement(Ratings.from_rows(rows))
+    assert found.w.n == found.tau_b.n == 1
+    assert found.w.left_out == found.tau_b.left_out == {"units with a single option": 1}

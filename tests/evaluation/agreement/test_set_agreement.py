@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from nltk.metrics.agreement import AnnotationTask
 
 from evaluation.agreement import Ratings
-from evaluation.agreement.set_agreement import set_agreement
+from evaluation.agreement.set_agreement import set_agreement, set_counts, set_distances
 from evaluation.agreement.value_forms import read_set
 
 KEYS = "abcd"
@@ -128,3 +129,47 @@ def test_no_interval_with_too_many_different_sets(monkeypatch):
     found = set_agreement(table, rng=np.random.default_rng(0), replicates=20)
     assert found.jaccard.interval == "none: more than 3 different values"
     assert found.jaccard.defined
+
+
+def _subsets(size, raters=2, units=120):
+    rng = np.random.default_rng(5)
+    keys = [f"k{place}" for place in range(size)]
+    return Ratings.from_rows(
+        [
+            (f"r{rater}", f"u{unit:03}", json.dumps([key for key in keys if rng.random() < 0.4]))
+            for unit in range(units)
+            for rater in range(raters)
+        ]
+    )
+
+
+def test_more_sets_than_a_block_has_rows_are_summed_as_in_the_definition():
+    """Only half of the pairs of sets are computed: beyond one block (256 rows), the sums must be those of all pairs."""
+    table = _subsets(12, raters=3)
+    counts, sets = set_counts(table)
+    assert len(sets) > 256
+    given = counts.pairable.astype(float)
+    places = np.arange(len(sets))
+    found = set_agreement(table)
+    for kind in ("masi", "jaccard", "nominal"):
+        between = set_distances(sets, kind)(places[:, None], places[None, :])
+        expected = given @ between @ given
+        observed = counts.differences(set_distances(sets, kind)).sum()
+        alpha = 1 - (given.sum() - 1) * observed / expected
+        assert getattr(found, kind).value == pytest.approx(alpha, abs=1e-12)
+
+
+def test_of_too_many_different_sets_only_the_nominal_alpha_is_computed(monkeypatch):
+    table = _subsets(12)
+    plain = set_agreement(table, rng=np.random.default_rng(0), replicates=50)
+    sums, sets_of = (
+        import_module(f"evaluation.agreement.{name}") for name in ("distance_alpha", "set_agreement")
+    )
+    for module in (sums, sets_of):
+        monkeypatch.setattr(module, "MOST_COMPARED", 100)
+    monkeypatch.setattr(sums, "MOST_VALUES", 50)
+    found = set_agreement(table, rng=np.random.default_rng(0), replicates=50)
+    _, sets = set_counts(table)
+    assert found.masi.reason == found.jaccard.reason
+    assert found.masi.reason == f"{len(sets)} different values; the distances of at most 100 are computed"
+    assert (found.nominal.value, found.nominal.low) == (plain.nominal.value, plain.nominal.low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from evaluation.agreement import Ratings, krippendorff_alpha
+from evaluation.agreement.cohen import pairwise_kappa
 from evaluation.agreement.krippendorff import midranks
 from evaluation.agreement.sources import disagreement_of, disagreement_with, group_codes
 from tests.evaluation.agreement.tables import LEVELS
@@ -129,12 +131,38 @@ def test_undefined_with_its_reason() -> None:
     assert same.coefficient.reason == "all raters gave the same label"
     assert same.contribution.tolist() == [0.0, 0.0]
     (one, _) = same.by(same.ratings.rater, 2)
-    assert one.part == 0.0
+    assert np.isnan([one.part, one.lost, one.excess]).all()
+    assert one.reason == same.undivided == same.coefficient.reason
     assert one.without.reason == same.coefficient.reason
     two = disagreement_of(Ratings.from_rows([("a", "u", "x"), ("b", "u", "y")]))
     assert two.by(two.ratings.rater, 2)[0].without.reason == "without it, no unit has two ratings"
     alone = disagreement_with(Ratings.from_rows([("a", "u", "x"), ("m", "v", "x")], simulators=["m"]), "m")
-    assert alone.coefficient.reason == "no unit has two ratings"
+    assert alone.coefficient.reason == "no person has rated a unit that the simulator has rated"
+    rows = [("a", "u", "x"), ("m", "u", "y"), ("b", "v", "x")]
+    only = disagreement_with(Ratings.from_rows(rows, simulators=["m"]), "m")
+    (first,) = only.by(only.ratings.rater, 3)
+    assert first.without.reason == "without it, no person has rated a unit that the simulator has rated"
     assert not disagreement_of(Ratings.from_rows([])).coefficient.defined
     with pytest.raises(ValueError, match="'z' is not in the table"):
         disagreement_with(same.ratings, "z")
+
+
+def test_without_any_disagreement_there_are_no_shares() -> None:
+    rows = [(rater, unit, unit) for rater in ("a", "b") for unit in ("u", "v")]
+    found = disagreement_of(Ratings.from_rows(rows))
+    assert found.coefficient.value == 1.0
+    assert found.undivided == "no two ratings that can be compared differ"
+    for one in found.by(found.ratings.rater, 2):
+        assert np.isnan([one.part, one.excess]).all()
+        assert one.lost == 0.0
+        assert one.reason == found.undivided
+
+
+def test_with_a_simulator_labels_lie_at_their_scores_as_in_weighted_kappa() -> None:
+    table = replace(drawn("ordinal"), scores={"1": 0.0, "2": 1.0, "3": 2.0, "4": 10.0})
+    one = table.only_raters(["r0", "r5"])
+    shared = [unit for unit in range(len(one.units)) if (one.unit == unit).sum() == 2]
+    one = one.where(np.isin(one.unit, shared))
+    found = disagreement_with(one, "r5")
+    kappa = pairwise_kappa(one, weights="quadratic").pair("r0", "r5")
+    assert found.coefficient.value == pytest.approx(kappa.value, abs=1e-12)

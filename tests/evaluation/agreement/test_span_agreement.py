@@ -145,7 +145,7 @@ def test_severities_of_exact_matches():
     found = span_agreement(Ratings.from_rows(rows), lengths={"u": 5, "v": 5})
     assert found.severities.value == 0.5
     assert found.severities.n == 2
-    assert span_agreement(Ratings.from_rows(rows[2:])).severities.reason == "spans have no severities"
+    assert span_agreement(Ratings.from_rows(rows[2:])).severities.value == 1.0
 
 
 def test_without_lengths_a_text_ends_with_its_last_span():
@@ -194,3 +194,48 @@ def test_intervals_over_instances():
     for one in (found.marked, found.categorised, found.exact, found.overlapping):
         assert one.low < one.value < one.high
         assert "instances" in one.interval
+
+
+def _one(start, end, severity=""):
+    return {"start": start, "end": end, "category": "wrong"} | ({"severity": severity} if severity else {})
+
+
+def test_what_is_left_out_of_alpha_is_counted_in_characters():
+    spans = json.dumps([_one(0, 4)])
+    rows = [("a", "u", spans), ("b", "u", spans), ("a", "v", spans)]
+    found = span_agreement(Ratings.from_rows(rows), lengths={"u": 10, "v": 30})
+    assert found.marked.left_out == {"characters of texts with a single rating": 30}
+
+
+def test_a_single_severity_is_a_severity():
+    spans = json.dumps([_one(0, 4, "major")])
+    rows = [("a", "u", spans), ("b", "u", spans)]
+    found = span_agreement(Ratings.from_rows(rows)).severities
+    assert (found.value, found.n) == (1.0, 1)
+    bare = span_agreement(Ratings.from_rows([(rater, "u", json.dumps([_one(0, 4)])) for rater in "ab"]))
+    assert bare.severities.reason == "spans have no severities"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "f1", "same"),
+    [
+        (["major", "minor"], ["minor"], 2 / 3, 1.0),  # one of three spans has no counterpart
+        (["major", "minor"], ["major", "minor"], 1.0, 1.0),
+        (["major", "minor"], ["minor", "slight"], 1.0, 0.5),
+    ],
+)
+def test_an_equal_span_is_matched_once(first, second, f1, same):
+    rows = [
+        (rater, "u", json.dumps([_one(0, 4, one) for one in severities]))
+        for rater, severities in (("a", first), ("b", second))
+    ]
+    found = span_agreement(Ratings.from_rows(rows))
+    assert found.exact.value == pytest.approx(f1)
+    assert found.pairs[0].exact.value == pytest.approx(f1)
+    assert found.severities.value == pytest.approx(same)
+
+
+def test_a_span_beyond_any_text_is_refused():
+    with pytest.raises(ValueError, match="0 <= start < end <= 1000000000"):
+        read_spans('[{"start": 0, "end": 1000000001}]')
+    assert read_spans('[{"start": 0, "end": 1000000000}]')[0].end == 10**9

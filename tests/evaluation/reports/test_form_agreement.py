@@ -19,7 +19,7 @@ from evaluation.agreement.value_forms import FORMS, Form, form_of
 from evaluation.reports.form_agreement import form_tables
 from tests.evaluation.agreement.form_rows import rows_of
 from tests.evaluation.reports.studies import computed, table_of
-from tests.factories import make_rater, record_judgment
+from tests.factories import make_item, make_rater, make_study, record_judgment
 
 HEADS = {
     "set": ["Krippendorff’s α, MASI distance", "Krippendorff’s α, Jaccard distance", "Krippendorff’s α, equal sets or not"],
@@ -111,3 +111,36 @@ def test_a_report_names_the_systems_of_a_comparison() -> None:
     item.attributes = item.attributes | {"system_a": "hen"}
     item.save()
     assert computed(study).inputs_hash != plain.inputs_hash
+
+
+@pytest.mark.django_db
+@pytest.mark.skipif(not _has_forms("pairwise_preference"), reason="no type declares such a variable")
+def test_only_judged_items_need_their_systems() -> None:
+    study = make_study(hit_type="pairwise_preference")
+    payload = {"request": "R?", "response_a": "A.", "response_b": "B."}
+    shown = [{"system_a": "owl", "system_b": "fox"}, {"system_a": "owl", "system_b": "fox"}, {}]
+    items = [
+        make_item(study, key=f"i{n}", payload=payload, attributes=attributes)
+        for n, attributes in enumerate(shown)
+    ]
+    for item, better in zip(items, ("response_a", "response_b", "response_a"), strict=True):
+        if item.attributes:
+            record_judgment(item, make_rater("ann"), {"better": better, "why": "It helps."})
+    table = table_of(computed(study).content, "agreement-better_pair")
+    heads = [row["head"][0] for row in table["rows"]]
+    assert heads[:2] == ["Strength (log, mean 0) of fox", "Strength (log, mean 0) of owl"]
+    assert not any("compared, not systems" in note for note in table["notes"])
+    record_judgment(items[2], make_rater("ann"), {"better": "response_a", "why": "It helps."})
+    table = table_of(computed(study).content, "agreement-better_pair")
+    heads = [row["head"][0] for row in table["rows"]]
+    assert heads[:2] == ["Strength (log, mean 0) of a", "Strength (log, mean 0) of b"]
+    note = "The sides a and b are compared, not systems: 1 judged item has no system_a or system_b."
+    assert note in table["notes"]
+
+
+def test_pairs_of_annotators_are_listed_only_if_raters_have_names() -> None:
+    rows = rows_of("span")
+    table = Ratings.from_rows([(one["rater"], one["unit"], one["value"]) for one in rows])
+    found = summarize_form(table, "span")
+    _, tables = form_tables(Variable("picked", "Picked", "span"), found, people="people", named=False)
+    assert [one.id for one in tables] == ["agreement-picked", "agreement-picked-confusion"]
