@@ -85,6 +85,8 @@ def test_a_file_of_the_moved_study_has_the_same_rows() -> None:
     assert {name for name, rows in before.items() if rows} >= {
         "annotator.review", "annotator.message", "annotator.qualification", "annotator.panelevent", "annotator.studyimage",
         "annotator.place", "annotator.ledgerentry", "evaluation.call", "evaluation.analysisplan", "evaluation.report",
+        "annotator.declaration", "annotator.paybatch", "annotator.paypart", "annotator.payline", "annotator.reviewdecision",
+        "annotator.personallink",
     }  # fmt: skip
     for name, rows in before.items():
         assert after[name] == rows, name
@@ -249,7 +251,12 @@ FORGED = {
     "a list for a text": (changed("annotator.user", username=["x"]), "is a list or an object"),
     "a time that is none": (changed("annotator.judgment", created_at="not a time"), "refuses a row"),
     "a live study": (changed("annotator.study", state="live"), "is live; expected draft or closed"),
-    "an unknown type": (changed("annotator.study", hit_type="../../etc"), "has no HIT type"),
+    "an unknown type": (changed("annotator.study", hit_type="../../etc", declaration_id=None), "has no HIT type"),
+    "another type than its file's": (changed("annotator.study", hit_type="simulation"), "is of another type"),
+    "a file of a type that isn't there": (changed("annotator.study", declaration_id="0" * 64), "HIT type's file isn't there"),
+    "another file of the type": (changed("annotator.declaration", source="name: other"), "another than its hash says"),
+    "a payment under way": (changed("annotator.paybatch", finished_at=None), "under way"),
+    "a decision under way": (changed("annotator.reviewdecision", done_at=None), "under way"),
     "a row less": (without("annotator.ledgerentry"), "number of rows that its last line says"),
     "no end": (lambda lines: lines.pop(), "ends without its last line"),
     "an unknown table": (lambda lines: lines.insert(5, {"table": "annotator.apitoken", "row": {}}), "where none can be"),
