@@ -39,8 +39,10 @@ def rater(study: Study) -> Rater:
 def test_the_sample_file_has_the_types_own_examples(study: Study) -> None:
     reply = browser().get(f"/admin/annotator/study/{study.pk}/import/sample.jsonl")
     assert reply.status_code == 200
-    first = json.loads(reply.content.decode().split("\n")[0])
-    assert first["sentence"] == "The cat sleeps on the stove."
+    rows = [json.loads(line) for line in reply.content.decode().strip().split("\n")]
+    assert {"sentence": "The soup is hot.", "note": "Careful."} in [
+        {name: row[name] for name in ("sentence", "note")} for row in rows
+    ]
     assert 'filename="clarity-sample.jsonl"' in reply["Content-Disposition"]
 
 
