@@ -47,6 +47,7 @@ from evaluation.moves.people import account_here, account_new, rater_here, rater
 from evaluation.moves.references import references_renewed, subject_renewed
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.tables import BY_NAME, MOVED, MovedTable, Row
+from evaluation.releases.tables import refers_to
 
 FORMAT = 1
 _BATCH = 200
@@ -163,9 +164,9 @@ class _StudyImport:
             )
         study.state = state
         study.save(update_fields=["snapshot", "state"])
-        if study.declaration is not None:
+        if study.declaration is not None and not self._kept:  # a kept study's workspace has or had its type
             self._declare(study)
-        elif study.hit_type not in hit_types():
+        elif study.declaration is None and study.hit_type not in hit_types():
             raise MoveError(
                 f"this installation has no HIT type {printable(study.hit_type, most=60)!r}; install it first"
             )
@@ -179,7 +180,7 @@ class _StudyImport:
             kind, checks = declared_type_check(source)
             if kind.name != study.hit_type or not all(one.passed for one in checks):
                 raise MoveError("the file of the study's HIT type is of another type, or fails a check")
-            if not self._kept and study.workspace is not None and kind.name not in HIT_TYPES:
+            if study.workspace is not None and kind.name not in HIT_TYPES:
                 declared_type_save(workspace=study.workspace, by=self._by, source=source)
         except DeclarationRefused as error:
             raise MoveError(f"the file of the study's HIT type is refused: {error}") from None
@@ -278,8 +279,8 @@ class _StudyImport:
         for one in model._meta.concrete_fields:
             if one.remote_field is None or (row[one.attname] is None and one.attname != "workspace_id"):
                 continue
-            target: Any = one.remote_field.model
-            if target is Declaration:  # by the hash of its text, which is the same everywhere
+            target = refers_to(one)
+            if target is None:  # the hash of a text, which is the same everywhere
                 if row[one.attname] not in self._declared:
                     raise MoveError(f"{where}: its HIT type's file isn't there")
                 continue
@@ -328,7 +329,7 @@ class _StudyImport:
             values = {row[name] for row in asked}
             if None not in values:
                 wanted = wanted.filter(**{f"{name}__in": values})
-        columns = ["id", *names, *table.same]
+        columns = ["id", *names, *table.same, *table.loose]
         by_key = {
             tuple(row[name] for name in names): row
             for row in rows_get(model, [row.pk for row in wanted.only("pk")], columns)
@@ -338,6 +339,10 @@ class _StudyImport:
             known = by_key.get(tuple(row[name] for name in names))
             if known is None:
                 continue
+            # What this row referred to went with the study, and has come back.
+            back = {name: row[name] for name in table.loose if known[name] is None and row[name] is not None}
+            if back:
+                model._default_manager.filter(pk=known["id"]).update(**back)
             for name in table.same:
                 if known[name] != row[name]:
                     raise MoveError(
