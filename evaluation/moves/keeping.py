@@ -54,17 +54,18 @@ def study_keep(
     by: User | None = None,
     releases: bool = False,
     shared_reports: bool = False,
+    stored: str = "",
 ) -> KeptStudy:
     """Write an archived study to a file, read the file again to the end, and only then remove the study's rows.
 
     Its material, qualifications and people's accounts stay: other studies may use them. What isn't in the file and goes must be said:
     ``releases``, and ``shared_reports``, the reports on this study and others, which are deleted whole: without this study they would
-    be shown to people who may not see it. Raises ``MoveError`` if the study isn't archived, or has either; then nothing was removed.
+    be shown to people who may not see it. ``stored`` is the file's name in the default storage, if it is there. Raises ``MoveError`` if the study isn't archived, or has either; then nothing was removed.
     """
     with one_snapshot():
         study = Study.objects.select_for_update().get(pk=study.pk)
         keepable_check(study, releases=releases, shared_reports=shared_reports)
-        return _keep(study, path, key, by)
+        return _keep(study, path, key, by, stored)
 
 
 def keepable_check(study: Study, *, releases: bool = False, shared_reports: bool = False) -> None:
@@ -92,7 +93,7 @@ def reports_shared(study: Study) -> list[Report]:
     return list(found.select_related("study").prefetch_related("others").defer("content").order_by("pk"))
 
 
-def _keep(study: Study, path: Path, key: Key, by: User | None) -> KeptStudy:
+def _keep(study: Study, path: Path, key: Key, by: User | None, stored: str) -> KeptStudy:
     with _new_file(path) as file:
         counts = study_write(study=study, file=file, key=key)
         file.flush()
@@ -105,7 +106,7 @@ def _keep(study: Study, path: Path, key: Key, by: User | None) -> KeptStudy:
         kept = KeptStudy.objects.create(
             workspace_id=study.workspace_id, study=study.pk, slug=study.slug, title=study.title, place=str(path.resolve())[:1000],
             sha256=digest, bytes=size, passphrase=key.is_passphrase, people=people_count(study), rows={name: n for name, n in counts.items() if n},
-            kept_by=by,
+            kept_by=by, file=stored,
         )  # fmt: skip
         audit_write(
             action=AuditAction.STUDY_KEPT, study=study, by=by, target=study.slug, after={"sha256": digest}

@@ -316,6 +316,7 @@ LEFT = {
     "annotator.Workspace": "the study goes into a workspace of the other installation",
     "annotator.WorkspaceMember": _HERE,
     "evaluation.Endpoint_shared_with": _HERE,
+    "evaluation.KeptJob": "a job of this installation",
     "evaluation.KeptStudy": "says where this installation keeps a study's file",
     "evaluation.Batch": "refers to the provider's account of this installation; a run with a batch under way isn't moved",
     "evaluation.FineTuning": "refers to the provider's account of this installation",
