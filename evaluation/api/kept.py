@@ -40,7 +40,9 @@ class KeepSerializer(KnownKeysSerializer):
         help_text="At least 12 characters. It isn't stored.",
     )
     without_releases = serializers.BooleanField(
-        required=False, default=False, help_text="Delete the study's releases, which aren't in the file."
+        required=False,
+        default=False,
+        help_text="Delete releases that aren't in the file: unfinished ones, and those of reports on several studies.",
     )
     without_shared_reports = serializers.BooleanField(
         required=False, default=False, help_text="Delete the reports on this study together with others."

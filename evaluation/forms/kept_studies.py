@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 
 from annotator.models import Study
-from evaluation.models import KeptStudy, Release
-from evaluation.moves.keeping import reports_shared
+from evaluation.models import KeptStudy
+from evaluation.moves.keeping import releases_lost, reports_shared
 
 
 class KeepForm(forms.Form):
@@ -29,8 +29,8 @@ class KeepForm(forms.Form):
     )
     without_releases = forms.BooleanField(
         required=False,
-        label="Delete the study's releases",
-        help_text="They aren't in the file. Download what you need first.",
+        label="Delete releases that aren't in the file",
+        help_text="Those that aren't finished, and those of reports on several studies. Download what you need first.",
     )
     without_shared_reports = forms.BooleanField(
         required=False,
@@ -40,11 +40,9 @@ class KeepForm(forms.Form):
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        shared = reports_shared(study)
-        if not shared:
+        if not reports_shared(study):
             del self.fields["without_shared_reports"]
-        made = Release.objects.filter(report__study=study) | Release.objects.filter(report__in=shared)
-        if not made.exists():
+        if not releases_lost(study).exists():
             del self.fields["without_releases"]
 
     def clean(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotator.core.words import listed, plural
@@ -79,12 +79,19 @@ def keepable_check(study: Study, *, releases: bool = False, shared_reports: bool
             f"the study {study.slug} is in {plural(len(shared), 'report')} together with {named}, which would be deleted; download what you "
             "need, and say --without-shared-reports"
         )
-    made = Release.objects.filter(Q(report__study=study) | Q(report__in=shared)).distinct()
-    lost = made.exclude(state=Release.State.FAILED).count()
+    lost = releases_lost(study).count()
     if lost and not releases:
         raise MoveError(
-            f"the study {study.slug} has {plural(lost, 'release')}, which a kept study loses; download what you need, and say --without-releases"
+            f"the study {study.slug} has {plural(lost, 'release')} that the file can't have, unfinished or on several studies; download what you "
+            "need, and say --without-releases"
         )
+
+
+def releases_lost(study: Study) -> QuerySet[Release]:
+    """The releases that aren't in the study's file: unfinished ones, and those of reports on several studies."""
+    shared = Q(report__in=[one.pk for one in reports_shared(study)])
+    found = Release.objects.filter(shared | Q(report__study=study) & ~Q(state=Release.State.DONE))
+    return found.exclude(state=Release.State.FAILED).distinct()
 
 
 def reports_shared(study: Study) -> list[Report]:

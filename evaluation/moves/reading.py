@@ -40,7 +40,8 @@ from annotator.services.declared_type import declared_type_check, declared_type_
 from annotator.services.images import CheckedImage, image_check, image_file_store
 from annotator.services.ledger_copy import ledger_copied
 from annotator.services.workspace import workspace_create
-from evaluation.models import Call, Run
+from evaluation.models import Call, Release, Run
+from evaluation.moves.archives import Archives, raters_renewed
 from evaluation.moves.json_rows import default_of, rows_get, rows_put
 from evaluation.moves.lines import lines_read
 from evaluation.moves.people import account_here, account_new, rater_here, rater_new
@@ -138,6 +139,7 @@ class _StudyImport:
         self._later: dict[str, Any] = {}
         self._images: dict[str, CheckedImage] = {}
         self._declared: set[str] = set()
+        self._archives = Archives()
         #: The kinds of runs that made material, whose calls are about rows of it.
         self._kinds: dict[int, str] = {}
 
@@ -198,6 +200,9 @@ class _StudyImport:
                 ) is not None:
                     raise MoveError("the file doesn't have the number of rows that its last line says")
                 return
+            if "piece" in line and held and BY_NAME[order[place]].model is Release:
+                self._archives.add(held[-1]["row"].get("id"), line["piece"])
+                continue
             name = line.get("table")
             if name not in BY_NAME or order.index(name) < place or not isinstance(line.get("row"), dict):
                 raise MoveError(f"the file has rows of {printable(str(name), most=60)} where none can be")
@@ -295,6 +300,9 @@ class _StudyImport:
                 self._use(Rater, old["id"], rater.pk)
                 return None
             return rater_new(row, self._sources, mark=self._mark)
+        if model is Release:
+            row["file"] = self._archives.stored(old["id"], row)
+            row["raters_before"] = raters_renewed(row["raters_before"], self._ids.here[Rater])
         if model is StudyImage:
             row["file"] = self._image(line, row)
         if model is Run and row["study_id"] is None:

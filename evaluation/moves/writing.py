@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from annotator.core.words import listed, plural
 from annotator.models import Participation, Rater, Snapshot, Study, StudyImage, User, Workspace
-from evaluation.models import Batch, Pipeline, Run
+from evaluation.models import Batch, Pipeline, Release, Run
+from evaluation.moves.archives import archive_pieces
 from evaluation.moves.json_rows import rows_get
 from evaluation.moves.lines import LinesWriter
 from evaluation.moves.sealed_file import Key, MoveError
@@ -86,6 +87,7 @@ def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
     )
     scope, exported, images = MoveScope(study), dict[type[Model], set[int]](), set[str]()
     participants = set(Rater.objects.filter(pk__in=scope.raters).values_list("user", flat=True))
+    names = dict(scope.releases.values_list("pk", "file"))
     for table in MOVED:
         pks = sorted(table.rows(scope).order_by().values_list("pk", flat=True).distinct())
         exported[table.model] = set(pks)
@@ -97,6 +99,9 @@ def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
                 images.add(row["digest"])
                 line["data"] = _image(row)
             out.write(line)
+            if table.model is Release:
+                for piece in archive_pieces(names[row["id"]], row["title"]):
+                    out.write(piece)
         counts[table.name] = len(pks)
     out.write({"end": dict(counts)})
     out.close()

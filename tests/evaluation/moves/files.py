@@ -39,6 +39,7 @@ from evaluation.moves.writing import study_write
 from evaluation.planning.plan_document import plan_parse
 from evaluation.selectors.analysis_plan import study_design
 from evaluation.services.analysis_plan import sealed_digest
+from evaluation.services.release import release_compute, release_create
 from tests.annotator.hit_types.declaration.files import TWIN_FILE
 from tests.evaluation.reports.plans import H3
 from tests.evaluation.reports.studies import paid_study, stored
@@ -169,5 +170,5 @@ def full_study() -> Study:
     )
     Study.objects.filter(pk=study.pk).update(state="closed", panel_secret_sealed="a sealed secret")
     study.refresh_from_db()
-    stored(study)
+    release_compute(release_pk=release_create(report=stored(study), send=False).pk)
     return study

@@ -73,7 +73,7 @@ def test_what_cannot_be_kept_stays_and_leaves_no_file(tmp_path: Path) -> None:
         study_keep(study=study, path=path, key=KEY)
     study_archive(study=study, anyway=True)
     report = Report.objects.get()
-    Release.objects.create(report=report, state="done", file="x", key="k")
+    Release.objects.create(report=report, state="review", key="k")
     with pytest.raises(MoveError, match="has 1 release"):
         study_keep(study=study, path=path, key=KEY)
     assert list(tmp_path.iterdir()) == []

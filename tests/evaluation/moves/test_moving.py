@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import is_password_usable
+from django.core.files.storage import default_storage
 
 from annotator.models import AuditEntry, Judgment, Membership, Participation, Rater, Study, User, Workspace
 from annotator.selectors.study import studies_for
-from evaluation.models import AnalysisPlan, Call, Endpoint, Report, Run
+from evaluation.models import AnalysisPlan, Call, Endpoint, Release, Report, Run
 from evaluation.moves.reading import study_read
 from evaluation.moves.sealed_file import MoveError, WrongKey
 from evaluation.moves.tables import MOVED, Row
 from evaluation.releases.contents import without_links
+from evaluation.services.erasure import releases_holding
 from tests.evaluation.moves.files import KEY, Key, forged, full_study, lines_of, rows_of, written
 from tests.evaluation.reports import paper_studies
 from tests.evaluation.reports.studies import computed, small_study
@@ -70,7 +72,7 @@ def numbered(lines: list[Row]) -> dict[str, list[Row]]:
                     row[field.attname] = place.get(
                         (field.remote_field.model._meta.label_lower, row[field.attname]), 0
                     )
-            for name in ("join_token", "file", "instance_id_of_item", "parts", "is_active"):
+            for name in ("join_token", "file", "instance_id_of_item", "parts", "is_active", "raters_before"):
                 row.pop(name, None)
         found[table.name] = rows
     return found
@@ -142,6 +144,35 @@ def test_times_seals_and_transcripts_are_as_they_were() -> None:
         Decimal("0.00000123"),
     )
     assert Report.objects.get(study=made).content == Report.objects.get(study=study).content
+
+
+def test_releases_come_with_their_archives_and_still_know_who_is_in_them() -> None:
+    study = full_study()
+    release = Release.objects.get()
+    person = study.participations.order_by("pk").first()
+    assert person is not None
+    assert releases_holding(study=study.pk, rater=person.rater_id)
+    with default_storage.open(release.file) as file:
+        archive = file.read()
+    moved = written(study)
+    elsewhere(study)
+    made = study_read(file=moved, key=KEY, by=make_user("mia", staff=True))
+    found = Release.objects.get(report__study=made)
+    assert found.file != release.file
+    with default_storage.open(found.file) as file:
+        assert file.read() == archive, "whoever has its DOI finds the same bytes"
+    assert (found.sha256, found.findings, found.finished_at) == (
+        release.sha256,
+        release.findings,
+        release.finished_at,
+    )
+    there = made.participations.order_by("pk").first()
+    assert there is not None
+    assert there.rater_id != person.rater_id
+    assert releases_holding(study=made.pk, rater=there.rater_id)
+    default_storage.delete(release.file)
+    with pytest.raises(MoveError, match="is missing on the server"):
+        written(study)
 
 
 def test_no_secret_of_the_installation_is_in_the_file() -> None:
@@ -241,6 +272,10 @@ def without(table: str) -> Any:
     return change
 
 
+def without_pieces(lines: list[Row]) -> None:
+    lines[:] = [line for line in lines if "piece" not in line]
+
+
 FORGED = {
     "another study's row": (changed("annotator.item", study_id=10**9), "refers to annotator.study 1000000000, which isn't in the file"),
     "another workspace's explanation": (changed("annotator.item", parts={"before": 10**9}), "explanation that isn't in the file"),
@@ -264,6 +299,9 @@ FORGED = {
     "a column of a later version": (lambda lines: lines[0]["columns"]["annotator.item"].append("colour"), "doesn't have; update it"),
     "a password": (lambda lines: lines[0]["columns"]["annotator.user"].append("password"), "doesn't have; update it"),
     "a missing column": (lambda lines: lines[0]["columns"]["annotator.item"].remove("payload"), "lacks payload"),
+    "another archive": (changed("evaluation.release", sha256="e" * 64), "is another than its SHA-256 says"),
+    "a release without its archive": (without_pieces, "has no archive in the file"),
+    "an archive of nothing": (lambda lines: lines.insert(1, {"piece": "AAAA"}), "where none can be"),
     "another image": (changed("annotator.studyimage", digest="e" * 64), "no image"),
 }  # fmt: skip
 

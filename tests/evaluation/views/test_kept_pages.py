@@ -141,10 +141,10 @@ def test_only_owners_of_the_workspace_may(ada: User, study: Study, queued: Queue
 def test_what_would_be_lost_is_asked_first_and_one_job_works_on_a_study(
     ada: User, study: Study, queued: Queued
 ) -> None:
-    Release.objects.create(report=stored(study), state="done", file="x", key="k")
+    Release.objects.create(report=stored(study), state="review", key="k")
     client, address = browser(ada), f"/studies/{study.pk}/keep/"
     sent: dict[str, Any] = {"passphrase": PASSPHRASE, "again": PASSPHRASE}
-    assert "which a kept study loses" in client.post(address, sent).content.decode()
+    assert "unfinished or on several studies" in client.post(address, sent).content.decode()
     assert client.post(address, sent | {"without_releases": "on"}).status_code == 302
     assert (
         "already working on this study"
