@@ -19,13 +19,13 @@ from annotator.core.downloads import download_send
 from annotator.core.known_keys import KnownKeysSerializer
 from annotator.selectors.user import user_of
 from evaluation.models import KeptJob, KeptStudy
+from evaluation.moves.kept_jobs import bring_back_request, keep_request, kept_study_download
 from evaluation.selectors.kept_study import (
     keepable_study_get_for,
     kept_job_get_for,
     kept_studies_for,
     kept_study_get_for,
 )
-from evaluation.services.kept_study import bring_back_request, keep_request, kept_study_download
 
 MOST = 1_000
 
@@ -37,7 +37,7 @@ class KeepSerializer(KnownKeysSerializer):
         max_length=1000,
         trim_whitespace=False,
         write_only=True,
-        help_text="At least 12 characters. It isn't stored.",
+        help_text="At least 12 characters. It is deleted once the file is written.",
     )
     without_releases = serializers.BooleanField(
         required=False,

@@ -19,7 +19,7 @@ class KeepForm(forms.Form):
         strip=False,
         max_length=1000,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="At least 12 characters. It isn't stored: without it, nobody can bring the study back.",
+        help_text="At least 12 characters. It is deleted once the file is written. Without it, nobody can bring the study back.",
     )
     again = forms.CharField(
         label="The same passphrase again",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotator.core.jobs import job
-from evaluation.services.kept_study import kept_job_run, kept_jobs_sweep
+from evaluation.moves.kept_jobs import kept_job_run, kept_jobs_sweep
 
 
 @job("evaluation.kept_job_run")

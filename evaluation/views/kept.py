@@ -17,6 +17,7 @@ from annotator.models import Membership, Study
 from annotator.selectors.user import user_of
 from evaluation.forms.kept_studies import BringBackForm, KeepForm
 from evaluation.models import KeptJob
+from evaluation.moves.kept_jobs import bring_back_request, keep_request, kept_study_download
 from evaluation.selectors.kept_study import (
     keepable_study_get_for,
     kept_job_get_for,
@@ -24,7 +25,6 @@ from evaluation.selectors.kept_study import (
     kept_studies_for,
     kept_study_get_for,
 )
-from evaluation.services.kept_study import bring_back_request, keep_request, kept_study_download
 
 #: How many a page lists.
 MOST = 200
@@ -46,7 +46,7 @@ def keep(request: HttpRequest, study_pk: int) -> HttpResponse:
             errors_add(form, error)
         else:
             return redirect("evaluation:kept_job", pk=job.pk)
-    context = {"study": study, "form": form, "judgments": study.judgments.count()}
+    context = {"study": study, "study_tab": "settings", "form": form, "judgments": study.judgments.count()}
     return render(request, "evaluation/study_keep.html", context, status=422 if form.errors else 200)
 
 

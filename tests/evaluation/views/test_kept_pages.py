@@ -13,7 +13,7 @@ from annotator.models import AuditAction, AuditEntry, Membership, Study, User, W
 from annotator.services.study_removal import study_archive, study_unarchive
 from annotator.services.workspace import workspace_create
 from evaluation.models import KeptJob, KeptStudy, Release
-from evaluation.services.kept_study import keep_request, kept_job_run, kept_jobs_sweep
+from evaluation.moves.kept_jobs import keep_request, kept_job_run, kept_jobs_sweep
 from tests.evaluation.reports.studies import small_study, stored
 from tests.factories import make_study, make_user
 
