@@ -165,7 +165,7 @@ def _keep(job: KeptJob) -> KeptStudy:
 
 
 def _bring_back(job: KeptJob) -> KeptStudy:
-    kept = KeptStudy.objects.filter(pk=job.kept_id).first()
+    kept = KeptStudy.objects.filter(pk=job.kept_id or 0).first()
     if kept is None or job.created_by is None:
         raise MoveError("the study isn't in a file any more, or the account of whoever asked for it is gone")
     if kept.brought_back_at is None:

@@ -62,4 +62,5 @@ def keepable_study_get_for(*, user: Any, pk: int | str) -> Study:
 
 def may_keep(*, user: Any, study: Study) -> bool:
     """Whether the researcher owns the study's workspace."""
-    return workspaces_for(user=user, role=OWNER).filter(pk=study.workspace_id).exists()
+    owned = workspaces_for(user=user, role=OWNER)
+    return study.workspace is not None and owned.filter(pk=study.workspace.pk).exists()

@@ -37,7 +37,7 @@ def manage(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "manage", tab="settings", title=f"Duplicate, archive or delete {study.title}", days=KEPT_DAYS,
         waiting=listed([] if study.archived_at else open_matters(study)),
-        can_keep=workspaces_for(user=request.user, role=OWNER).filter(pk=study.workspace_id).exists(),
+        can_keep=workspaces_for(user=request.user, role=OWNER).filter(pk=study.workspace_id or 0).exists(),
     )  # fmt: skip
 
 

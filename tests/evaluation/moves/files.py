@@ -119,7 +119,7 @@ def full_study() -> Study:
     assert item is not None
     assert judgment is not None
     assert person is not None
-    User.objects.filter(pk=person.rater.user_id).update(email="ann@people.example", first_name="Ann")
+    User.objects.filter(pk=person.rater.user_id or 0).update(email="ann@people.example", first_name="Ann")
     Participation.objects.filter(pk=person.pk).update(
         recruiter="panel", recruiter_id="5f00aa", recruiter_session="s1"
     )

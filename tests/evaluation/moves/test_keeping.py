@@ -105,10 +105,10 @@ def test_what_a_kept_study_left_behind_is_its_own_again(tmp_path: Path) -> None:
         recipe=recipe, dataset=dataset, study=study, endpoint=Endpoint.objects.get(), state="done"
     )
     exam = Exam.objects.create(hit_type=study.hit_type, digest="e" * 64)
-    attempt = ExamAttempt.objects.create(
-        participation=study.participations.first(), exam=exam, number=1, drawn=[], pass_mark=0
+    tried = ExamAttempt.objects.create(
+        participation=study.participations.all()[0], exam=exam, number=1, drawn=[], pass_mark=0
     )
-    Qualification.objects.update(attempt=attempt)
+    Qualification.objects.update(attempt=tried)
     kept = study_keep(study=study, path=path, key=KEY)
     pipeline.refresh_from_db()
     assert (pipeline.study, Qualification.objects.get().attempt) == (None, None)
@@ -120,7 +120,9 @@ def test_what_a_kept_study_left_behind_is_its_own_again(tmp_path: Path) -> None:
     back = study_bring_back(kept=kept, path=path, key=KEY, by=mia, slug="owls-again")
     pipeline.refresh_from_db()
     assert (pipeline.study, back.pk, back.slug) == (back, study.pk, "owls-again")
-    assert Qualification.objects.get().attempt.participation.study == back
+    attempt = Qualification.objects.get().attempt
+    assert attempt is not None
+    assert attempt.participation.study == back
     assert not DeclaredType.objects.exists(), "nobody saves a type again that was deleted"
     assert study_hit_type(back).name == "simulation_declared"
 

@@ -121,6 +121,7 @@ def test_only_owners_of_the_workspace_may(ada: User, study: Study, queued: Queue
     job = KeptJob.objects.get()
     other = study_archive(study=make_study(workspace=one.workspace, slug="other"), anyway=True)
     eve, max_ = make_user("eve", staff=True), make_user("max", staff=True)
+    assert one.workspace is not None
     WorkspaceMember.objects.create(workspace=one.workspace, user=eve, role="editor")
     Membership.objects.create(study=other, user=max_, role="owner")
     addresses = (
