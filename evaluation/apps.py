@@ -1,12 +1,20 @@
 from django.apps import AppConfig
 
 
+def _plan_copy(**about: Any) -> None:
+    """Imported when a study is duplicated, so that processes start without the planning of analyses."""
+    from evaluation.services.analysis_plan import plan_copy
+
+    plan_copy(**about)
+
+
 class EvaluationConfig(AppConfig):
     name = "evaluation"
     verbose_name = "Evaluation"
 
     def ready(self) -> None:
         from annotator.core.background import work_source
+        from annotator.core.copied_elsewhere import copier
         from annotator.core.kept_elsewhere import Keeper, keeper
         from annotator.core.news import news_source
         from annotator.core.workspace_use import figure_source, files_source
@@ -26,4 +34,5 @@ class EvaluationConfig(AppConfig):
         files_source("reports", report_bytes)
         files_source("releases", release_bytes)
         files_source("studies kept after archiving", kept_bytes)
+        copier("analysis plan", _plan_copy)
         keeper("reports and releases", Keeper(remains=releases_holding, forget=names_forget))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.views import compare, disagreement, live, live_plan, plan, releases, reports
+from evaluation.views import compare, disagreement, kept, live, live_plan, plan, releases, reports
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation"
@@ -26,6 +26,12 @@ urlpatterns = [
     path("studies/<row:study_pk>/plan/", plan.plan, name="plan"),
     path("studies/<row:study_pk>/plan/plan.json", plan.plan_file, {"format": "json"}, name="plan_json"),
     path("studies/<row:study_pk>/plan/plan.md", plan.plan_file, {"format": "md"}, name="plan_markdown"),
+    path("studies/<row:study_pk>/keep/", kept.keep, name="study_keep"),
+    path("studies/kept/", kept.kept_studies, name="kept_studies"),
+    path("studies/kept/<row:pk>/download/", kept.download, name="kept_study_download"),
+    path("studies/kept/<row:pk>/bring-back/", kept.bring_back, name="kept_study_bring_back"),
+    path("studies/kept/jobs/<row:pk>/", kept.job, name="kept_job"),
+    path("studies/kept/jobs/<row:pk>/status/", kept.job_status, name="kept_job_status"),
     path("reports/<row:pk>/", reports.report, name="report"),
     path("reports/<row:pk>/status/", reports.report_status, name="report_status"),
     path("reports/<row:pk>/again/", reports.retry, name="report_retry"),

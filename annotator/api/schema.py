@@ -19,7 +19,7 @@ STANDING = {
 
 #: What follows a study in an address -> the group of the operation. Whatever isn't here changes the study itself.
 OF_A_STUDY = {
-    "adjudicated": "adjudication", "adjudication": "adjudication", "contested": "items", "disagreement": "reports", "exclusions": "exclusions", "exports": "exports", "human-scores": "runs", "images": "images",
+    "adjudicated": "adjudication", "adjudication": "adjudication", "contested": "items", "disagreement": "reports", "exclusions": "exclusions", "exports": "exports", "human-scores": "runs", "images": "images", "keep": "kept_studies",
     "items": "items", "judgments": "judgments", "material": "imports", "members": "people", "messages": "messages",
     "panel": "panel", "participants": "people", "personal-links": "people", "payments": "payments", "plan": "plan", "rehearsal": "rehearsal", "report-columns": "reports",
     "reports": "reports", "review": "review", "runs": "runs", "uploads": "imports",
@@ -27,6 +27,7 @@ OF_A_STUDY = {
 #: The first part of other addresses, where it isn't the group's name.
 OF_ITS_OWN = {
     "members": "people", "invitations": "people", "hit-types": "studies",
+    "kept-studies": "kept_studies", "kept-jobs": "kept_studies",
     "datasets": "pipelines", "endpoints": "pipelines", "recipes": "pipelines",
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from annotator.forms.service import ServiceForm
 from annotator.forms.workspace import WorkspaceField, workspace_choices
 from annotator.hit_types.registry import hit_types
 from annotator.models import Qualification, Rater
+from annotator.selectors.declared_type import versions_offered
 from annotator.services.exam import qualification_grant
 
 
@@ -40,8 +41,13 @@ class GrantForm(ServiceForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         workspace_choices(self, user=self.by)
-        kinds = [(kind.name, kind.title) for kind in hit_types().values() if not kind.external]
-        self.fields["hit_type"].choices = kinds  # type: ignore[attr-defined]
+        kinds = {kind.name: kind.title for kind in hit_types().values() if not kind.external}
+        #: The types of the workspaces, each by its name and workspace: they can be granted there only.
+        self.own = {(one.type.name, one.type.workspace_id) for one in versions_offered(user=self.by)}
+        kinds |= {
+            one.type.name: one.title for one in versions_offered(user=self.by) if one.type.name not in kinds
+        }
+        self.fields["hit_type"].choices = list(kinds.items())  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         name, workspace = self.cleaned_data.get("name"), self.cleaned_data.get("workspace")
@@ -55,6 +61,14 @@ class GrantForm(ServiceForm):
                 )
             else:
                 self.rater = found
+        hit_type = self.cleaned_data.get("hit_type")
+        if (
+            hit_type
+            and workspace
+            and hit_type not in hit_types()
+            and (hit_type, workspace.pk) not in self.own
+        ):
+            self.add_error("hit_type", f"The workspace “{workspace}” has no HIT type of this name.")
         return super().clean()
 
     def create(self, data: dict[str, Any]) -> Qualification:

@@ -99,7 +99,7 @@ def table_rows(text: str) -> list[list[str]]:
     [['name', 'age'], ['Ada', '36']]
     """
     rows: list[list[str]] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if not line.strip():
             continue
         cells = line.split("\t") if "\t" in line else line.strip().strip("|").split("|")

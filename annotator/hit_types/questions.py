@@ -23,7 +23,7 @@ def questions_of_text(kind: HitType, text: str) -> tuple[Question, ...]:
         if text.startswith("["):
             raw = json.loads(text)
         else:
-            raw = [json.loads(line) for line in text.splitlines() if line.strip()]
+            raw = [json.loads(line) for line in text.split("\n") if line.strip()]
     except RecursionError:
         raise FieldErrors({"": "is nested too deeply; expected a JSON array of questions"}) from None
     except ValueError as error:

@@ -57,7 +57,7 @@ def parse_fields(fields: Sequence[Field], raw: Mapping[str, Any]) -> JSON:
             else:
                 errors[asked.name] = f"choose one of: {', '.join(allowed)}"
         elif len(value) > asked.max_length:
-            errors[asked.name] = f"at most {asked.max_length} characters, got {len(value)}"
+            errors[asked.name] = _too_long(asked, len(value))
         elif asked.required and not value.strip():
             errors[asked.name] = "write an answer"
         else:
@@ -68,6 +68,15 @@ def parse_fields(fields: Sequence[Field], raw: Mapping[str, Any]) -> JSON:
     if errors:
         raise FieldErrors(errors)
     return response
+
+
+def _too_long(asked: Field, length: int) -> str:
+    if asked.passages:
+        return (
+            f"the marked passages and their words have {length:,} characters in all, and at most {asked.max_length:,} can be stored; "
+            "mark shorter or fewer passages"
+        )
+    return f"at most {asked.max_length} characters, got {length}"
 
 
 def clean_text(value: str) -> str:

@@ -79,12 +79,16 @@ def demo_lines(hit_type: str, count: int | None = None, *, variant: str = "") ->
     """The first lines of a HIT type's demo material, or of one of its variants; else its sample rows, empty if there are none."""
     path = FOLDER / f"{hit_type}.jsonl"
     if not path.is_file():
-        rows = hit_type_get(hit_type).samples[:count]
-        return [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+        return sample_lines(hit_type_get(hit_type), count)
     field = hit_type_get(hit_type).variant_field
     with path.open(encoding="utf-8") as file:
         fitting = (line for line in file if not variant or json.loads(line).get(field) == variant)
         return list(islice(fitting, count))
+
+
+def sample_lines(kind: HitType, count: int | None = None) -> list[str]:
+    """The first of a HIT type's sample rows as lines of JSON; empty if it has none."""
+    return [json.dumps(row, ensure_ascii=False) + "\n" for row in kind.samples[:count]]
 
 
 def gain_lines(hit_type: str) -> list[str]:

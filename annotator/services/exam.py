@@ -26,9 +26,11 @@ from annotator.models import (
     Qualification,
     QualificationEvent,
     Rater,
+    Study,
     User,
     Workspace,
 )
+from annotator.selectors.declared_type import names_in
 from annotator.selectors.places import places_for
 from annotator.selectors.qualification import attempts_at, may_work
 from annotator.selectors.snapshot import snapshot_content
@@ -189,9 +191,12 @@ def qualification_grant(
 ) -> Qualification:
     """Grant a person a qualification in a workspace, for every exam version of the type; a revoked grant is renewed.
 
-    Who did what, when and why is kept in the qualification's events. Raises ``KeyError`` for an unknown type.
+    Who did what, when and why is kept in the qualification's events. Raises ``KeyError`` for a type that neither Foretell nor the workspace
+    nor one of its studies has.
     """
-    hit_type_get(hit_type)
+    of_workspace = hit_type in names_in(workspace.pk if workspace else None)
+    if not of_workspace and not Study.objects.filter(workspace=workspace, hit_type=hit_type).exists():
+        hit_type_get(hit_type)
     qualification, made = Qualification.objects.select_for_update().get_or_create(
         rater=rater,
         workspace=workspace,

@@ -184,7 +184,8 @@ def _connection(study: Study) -> PanelConnection:
 
 
 def _reference(batch: PayBatch, kind: str) -> str:
-    return f"{batch.panel} batch {batch.pk}: {PayPart.Kind(kind).label}"
+    # By its key, which it keeps when the study is moved to another installation.
+    return f"{batch.panel} batch {batch.key}: {PayPart.Kind(kind).label}"
 
 
 def _parts_make(batch: PayBatch, payments: Sequence[Payment], api: PanelApi, by: User | None) -> None:

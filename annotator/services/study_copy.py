@@ -1,10 +1,11 @@
-"""Duplicate a study: its settings and, on request, its material; never its judgments."""
+"""Duplicate a study: its settings, texts, exam and plan and, on request, its material; never people or judgments."""
 
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from annotator.core.copied_elsewhere import copy_elsewhere
 from annotator.models import AuditAction, Item, Membership, Study, User, Workspace, settings_of
 from annotator.selectors.study import slug_near
 from annotator.selectors.workspace import workspaces_for
@@ -16,7 +17,7 @@ from annotator.services.workspace import workspace_personal
 
 @transaction.atomic
 def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: bool) -> Study:
-    """A new draft with the study's settings; ``by`` owns it.
+    """A new draft with the study's settings, texts, exam and analysis plan, which isn't sealed; ``by`` owns it. Nobody's work is copied.
 
     It stays in the study's workspace if ``by`` is an editor there. Otherwise it goes into their own, without material,
     because that belongs to the study's workspace; images of its exam and practice are copied.
@@ -41,6 +42,7 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     about = {"slug": slug, "title": title, "copy_of": study.slug, "with_material": material}
     audit_write(action=AuditAction.STUDY_CREATED, study=copy, by=by, after=about)
     images_copy(study=study, copy=copy)
+    copy_elsewhere(study=study, copy=copy, by=by)
     if material:
         names = (
             "payload", "gold", "role", "condition", "instance_id", "explanation_id", "follow_up_id", "parts", "attributes",

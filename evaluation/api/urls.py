@@ -5,7 +5,18 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.core import converters  # noqa: F401 - registers them
-from evaluation.api import comparison, datasets, disagreement, logs, pipelines, plans, releases, reports, runs
+from evaluation.api import (
+    comparison,
+    datasets,
+    disagreement,
+    kept,
+    logs,
+    pipelines,
+    plans,
+    releases,
+    reports,
+    runs,
+)
 from evaluation.views import converters as formats  # noqa: F401 - registers the format of a report
 
 app_name = "evaluation_api"
@@ -24,6 +35,14 @@ urlpatterns = [
     ),
     path("studies/<study:study>/plan/", plans.StudyAnalysisPlan.as_view(), name="study_plan"),
     path("studies/<study:study>/plan/seal/", plans.StudyPlanSeal.as_view(), name="study_plan_seal"),
+    path("studies/<study:study>/keep/", kept.StudyKeep.as_view(), name="study_keep"),
+    path("kept-studies/", kept.KeptStudies.as_view(), name="kept_studies"),
+    path("kept-studies/<row:pk>/", kept.KeptStudyDetail.as_view(), name="kept_study"),
+    path("kept-studies/<row:pk>/download/", kept.KeptStudyDownload.as_view(), name="kept_study_download"),
+    path(
+        "kept-studies/<row:pk>/bring-back/", kept.KeptStudyBringBack.as_view(), name="kept_study_bring_back"
+    ),
+    path("kept-jobs/<row:pk>/", kept.KeptJobDetail.as_view(), name="kept_job"),
     path("reports/<row:pk>/", reports.ReportDetail.as_view(), name="report"),
     path("reports/<row:pk>/content/", reports.ReportContent.as_view(), name="report_content"),
     path(

@@ -42,7 +42,7 @@ def key_from(options: dict[str, Any], *, new: bool) -> Key:
         if named == "-":
             return Key.of_passphrase(sys.stdin.readline().rstrip("\r\n"))
         if named:
-            return Key.of_passphrase((Path(named).read_text("utf-8").splitlines() or [""])[0])
+            return Key.of_passphrase(Path(named).read_text("utf-8").partition("\n")[0])
         if not sys.stdin.isatty():
             raise CommandError("Name a key: --key-file FILE or --passphrase-file FILE.")
         found = getpass.getpass("Passphrase: ")

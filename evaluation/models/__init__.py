@@ -1,7 +1,7 @@
-"""The rows of this application: endpoints, runs with their calls, pipelines, instances' parts, fine-tuning jobs, stored reports, releases, analysis plans."""
+"""The rows of this application: endpoints, runs with their calls, pipelines, instances' parts, fine-tuning jobs, stored reports, releases, analysis plans, studies kept in files."""
 
 from evaluation.models.endpoint import Endpoint
-from evaluation.models.kept import KeptStudy
+from evaluation.models.kept import KeptJob, KeptStudy
 from evaluation.models.part import InstancePart
 from evaluation.models.pipeline import Pipeline, Recipe
 from evaluation.models.plan import AnalysisPlan, PlanLook
@@ -19,6 +19,7 @@ __all__ = [
     "Endpoint",
     "FineTuning",
     "InstancePart",
+    "KeptJob",
     "KeptStudy",
     "Pipeline",
     "PlanLook",

@@ -66,6 +66,10 @@ class Release(models.Model):
     timings = models.CharField(max_length=5, choices=Timings, default=Timings.EXACT, db_default=Timings.EXACT)
     #: The secret that the pseudonyms are made with. Never shown and never part of the archive.
     key = models.CharField(max_length=64, editable=False)
+    #: Rater -> the number by which the pseudonyms were made, where it is another since the study was moved.
+    raters_before = models.JSONField(
+        default=dict, blank=True, editable=False, db_default=models.Value({}, models.JSONField())
+    )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     progress = models.CharField(max_length=200, blank=True)
     error = models.TextField(blank=True)

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import IO
 
 from django.db import connection, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from annotator.core.words import plural
+from annotator.core.words import listed, plural
 from annotator.models import AuditAction, Study, User
 from annotator.services.audit import audit_write
 from annotator.services.images import files_release
 from annotator.services.study_removal import study_rows_remove
-from evaluation.models import KeptStudy, Release
+from evaluation.models import KeptStudy, Release, Report
 from evaluation.moves.lines import lines_read
 from evaluation.moves.reading import study_read
 from evaluation.moves.sealed_file import Key, MoveError
@@ -46,26 +47,60 @@ def study_import(*, path: Path, key: Key, by: User, slug: str = "", workspace: s
 
 
 def study_keep(
-    *, study: Study, path: Path, key: Key, by: User | None = None, releases: bool = False
+    *,
+    study: Study,
+    path: Path,
+    key: Key,
+    by: User | None = None,
+    releases: bool = False,
+    shared_reports: bool = False,
+    stored: str = "",
 ) -> KeptStudy:
     """Write an archived study to a file, read the file again to the end, and only then remove the study's rows.
 
-    Its material, qualifications and people's accounts stay: other studies may use them. Its releases go, which must be said with ``releases``.
-    Raises ``MoveError`` if the study isn't archived, or has releases; then nothing was removed.
+    Its material, qualifications and people's accounts stay: other studies may use them. What isn't in the file and goes must be said:
+    ``releases``, and ``shared_reports``, the reports on this study and others, which are deleted whole: without this study they would
+    be shown to people who may not see it. ``stored`` is the file's name in the default storage, if it is there. Raises ``MoveError`` if the study isn't archived, or has either; then nothing was removed.
     """
     with one_snapshot():
         study = Study.objects.select_for_update().get(pk=study.pk)
-        return _keep(study, path, key, by, releases)
+        keepable_check(study, releases=releases, shared_reports=shared_reports)
+        return _keep(study, path, key, by, stored)
 
 
-def _keep(study: Study, path: Path, key: Key, by: User | None, releases: bool) -> KeptStudy:
+def keepable_check(study: Study, *, releases: bool = False, shared_reports: bool = False) -> None:
+    """Check that nothing is lost that wasn't said. Raises ``MoveError`` with what is."""
     if study.archived_at is None:
         raise MoveError(f"the study {study.slug} isn't archived; archive it first")
-    made = Release.objects.filter(report__study=study, state=Release.State.DONE).count()
-    if made and not releases:
+    shared = reports_shared(study)
+    if shared and not shared_reports:
+        named = listed(sorted({one.slug for report in shared for one in report.studies if one != study}))
         raise MoveError(
-            f"the study {study.slug} has {plural(made, 'release')}, which a kept study loses; download what you need, and say --without-releases"
+            f"the study {study.slug} is in {plural(len(shared), 'report')} together with {named}, which would be deleted; download what you "
+            "need, and say --without-shared-reports"
         )
+    lost = releases_lost(study).count()
+    if lost and not releases:
+        raise MoveError(
+            f"the study {study.slug} has {plural(lost, 'release')} that the file can't have, unfinished or on several studies; download what you "
+            "need, and say --without-releases"
+        )
+
+
+def releases_lost(study: Study) -> QuerySet[Release]:
+    """The releases that aren't in the study's file: unfinished ones, and those of reports on several studies."""
+    shared = Q(report__in=[one.pk for one in reports_shared(study)])
+    found = Release.objects.filter(shared | Q(report__study=study) & ~Q(state=Release.State.DONE))
+    return found.exclude(state=Release.State.FAILED).distinct()
+
+
+def reports_shared(study: Study) -> list[Report]:
+    """The reports on this study together with others."""
+    found = Report.objects.filter(Q(others=study) | Q(study=study, others__isnull=False)).distinct()
+    return list(found.select_related("study").prefetch_related("others").defer("content").order_by("pk"))
+
+
+def _keep(study: Study, path: Path, key: Key, by: User | None, stored: str) -> KeptStudy:
     with _new_file(path) as file:
         counts = study_write(study=study, file=file, key=key)
         file.flush()
@@ -78,7 +113,7 @@ def _keep(study: Study, path: Path, key: Key, by: User | None, releases: bool) -
         kept = KeptStudy.objects.create(
             workspace_id=study.workspace_id, study=study.pk, slug=study.slug, title=study.title, place=str(path.resolve())[:1000],
             sha256=digest, bytes=size, passphrase=key.is_passphrase, people=people_count(study), rows={name: n for name, n in counts.items() if n},
-            kept_by=by,
+            kept_by=by, file=stored,
         )  # fmt: skip
         audit_write(
             action=AuditAction.STUDY_KEPT, study=study, by=by, target=study.slug, after={"sha256": digest}
@@ -86,6 +121,7 @@ def _keep(study: Study, path: Path, key: Key, by: User | None, releases: bool) -
         workspace, files = study.workspace_id, list(study.images.values_list("file", flat=True))
         # A sealed plan goes only with a study that is deleted.
         Study.objects.filter(pk=study.pk).update(deleted_at=timezone.now())
+        Report.objects.filter(pk__in=[one.pk for one in reports_shared(study)]).delete()
         study_rows_remove(study=study)
         with connection.cursor() as cursor:  # now, while the file can still be taken away
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -97,10 +133,10 @@ def _keep(study: Study, path: Path, key: Key, by: User | None, releases: bool) -
     return kept
 
 
-def study_bring_back(*, kept: KeptStudy, path: Path, key: Key, by: User) -> Study:
-    """Make a kept study again under its old number and short name, archived as it was, in its workspace.
+def study_bring_back(*, kept: KeptStudy, path: Path, key: Key, by: User, slug: str = "") -> Study:
+    """Make a kept study again under its old number, archived as it was, in its workspace.
 
-    Raises ``MoveError`` if it is back already, or if the file isn't the one that was kept.
+    It has its old short name, or ``slug`` if another study has taken it. Raises ``MoveError`` if it is back already, or if the file isn't the one that was kept.
     """
     with transaction.atomic(), path.open("rb") as file:
         kept = KeptStudy.objects.select_for_update().get(pk=kept.pk)
@@ -112,7 +148,13 @@ def study_bring_back(*, kept: KeptStudy, path: Path, key: Key, by: User) -> Stud
             )
         file.seek(0)
         study = study_read(
-            file=file, key=key, by=by, slug=kept.slug, workspace=kept.workspace, name=kept.slug, pk=kept.study
+            file=file,
+            key=key,
+            by=by,
+            slug=slug or kept.slug,
+            workspace=kept.workspace,
+            name=kept.slug,
+            pk=kept.study,
         )
         kept.brought_back_at = timezone.now()
         kept.save(update_fields=["brought_back_at"])

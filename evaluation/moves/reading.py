@@ -40,13 +40,15 @@ from annotator.services.declared_type import declared_type_check, declared_type_
 from annotator.services.images import CheckedImage, image_check, image_file_store
 from annotator.services.ledger_copy import ledger_copied
 from annotator.services.workspace import workspace_create
-from evaluation.models import Call, Run
+from evaluation.models import Call, Release, Run
+from evaluation.moves.archives import Archives, raters_renewed
 from evaluation.moves.json_rows import default_of, rows_get, rows_put
 from evaluation.moves.lines import lines_read
 from evaluation.moves.people import account_here, account_new, rater_here, rater_new
 from evaluation.moves.references import references_renewed, subject_renewed
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.tables import BY_NAME, MOVED, MovedTable, Row
+from evaluation.releases.tables import refers_to
 
 FORMAT = 1
 _BATCH = 200
@@ -137,6 +139,7 @@ class _StudyImport:
         self._later: dict[str, Any] = {}
         self._images: dict[str, CheckedImage] = {}
         self._declared: set[str] = set()
+        self._archives = Archives()
         #: The kinds of runs that made material, whose calls are about rows of it.
         self._kinds: dict[int, str] = {}
 
@@ -163,9 +166,9 @@ class _StudyImport:
             )
         study.state = state
         study.save(update_fields=["snapshot", "state"])
-        if study.declaration is not None:
+        if study.declaration is not None and not self._kept:  # a kept study's workspace has or had its type
             self._declare(study)
-        elif study.hit_type not in hit_types():
+        elif study.declaration is None and study.hit_type not in hit_types():
             raise MoveError(
                 f"this installation has no HIT type {printable(study.hit_type, most=60)!r}; install it first"
             )
@@ -179,7 +182,7 @@ class _StudyImport:
             kind, checks = declared_type_check(source)
             if kind.name != study.hit_type or not all(one.passed for one in checks):
                 raise MoveError("the file of the study's HIT type is of another type, or fails a check")
-            if not self._kept and study.workspace is not None and kind.name not in HIT_TYPES:
+            if study.workspace is not None and kind.name not in HIT_TYPES:
                 declared_type_save(workspace=study.workspace, by=self._by, source=source)
         except DeclarationRefused as error:
             raise MoveError(f"the file of the study's HIT type is refused: {error}") from None
@@ -197,6 +200,9 @@ class _StudyImport:
                 ) is not None:
                     raise MoveError("the file doesn't have the number of rows that its last line says")
                 return
+            if "piece" in line and held and BY_NAME[order[place]].model is Release:
+                self._archives.add(held[-1]["row"].get("id"), line["piece"])
+                continue
             name = line.get("table")
             if name not in BY_NAME or order.index(name) < place or not isinstance(line.get("row"), dict):
                 raise MoveError(f"the file has rows of {printable(str(name), most=60)} where none can be")
@@ -278,8 +284,8 @@ class _StudyImport:
         for one in model._meta.concrete_fields:
             if one.remote_field is None or (row[one.attname] is None and one.attname != "workspace_id"):
                 continue
-            target: Any = one.remote_field.model
-            if target is Declaration:  # by the hash of its text, which is the same everywhere
+            target = refers_to(one)
+            if target is None:  # the hash of a text, which is the same everywhere
                 if row[one.attname] not in self._declared:
                     raise MoveError(f"{where}: its HIT type's file isn't there")
                 continue
@@ -294,6 +300,9 @@ class _StudyImport:
                 self._use(Rater, old["id"], rater.pk)
                 return None
             return rater_new(row, self._sources, mark=self._mark)
+        if model is Release:
+            row["file"] = self._archives.stored(old["id"], row)
+            row["raters_before"] = raters_renewed(row["raters_before"], self._ids.here[Rater])
         if model is StudyImage:
             row["file"] = self._image(line, row)
         if model is Run and row["study_id"] is None:
@@ -328,7 +337,7 @@ class _StudyImport:
             values = {row[name] for row in asked}
             if None not in values:
                 wanted = wanted.filter(**{f"{name}__in": values})
-        columns = ["id", *names, *table.same]
+        columns = ["id", *names, *table.same, *table.loose]
         by_key = {
             tuple(row[name] for name in names): row
             for row in rows_get(model, [row.pk for row in wanted.only("pk")], columns)
@@ -338,6 +347,10 @@ class _StudyImport:
             known = by_key.get(tuple(row[name] for name in names))
             if known is None:
                 continue
+            # What this row referred to went with the study, and has come back.
+            back = {name: row[name] for name in table.loose if known[name] is None and row[name] is not None}
+            if back:
+                model._default_manager.filter(pk=known["id"]).update(**back)
             for name in table.same:
                 if known[name] != row[name]:
                     raise MoveError(

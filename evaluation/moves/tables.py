@@ -102,6 +102,11 @@ class MoveScope:
         """Finished reports on this study alone."""
         return e.Report.objects.filter(study=self.study, others__isnull=True, state="done")
 
+    @property
+    def releases(self) -> QuerySet[e.Release]:
+        """Finished releases of these reports."""
+        return e.Release.objects.filter(report__in=self.reports, state="done")
+
     @cached_property
     def users(self) -> set[int]:
         """The accounts of its raters, and of everyone whom a row of the study names."""
@@ -279,6 +284,11 @@ MOVED = (
     ),
     MovedTable(e.Report, lambda scope: scope.reports),
     MovedTable(e.ReportFile, lambda scope: e.ReportFile.objects.filter(report__in=scope.reports)),
+    MovedTable(
+        e.Release, lambda scope: scope.releases,
+        withheld={"file": "the archive moves, under another name"}, put={"file": ""},
+    ),
+    MovedTable(e.ReleaseText, lambda scope: e.ReleaseText.objects.filter(release__in=scope.releases)),
 )
 _LAB = "belongs to the installation, not to a study"
 #: Label of the table -> why it stays.
@@ -318,12 +328,11 @@ LEFT = {
     "annotator.Workspace": "the study goes into a workspace of the other installation",
     "annotator.WorkspaceMember": _HERE,
     "evaluation.Endpoint_shared_with": _HERE,
+    "evaluation.KeptJob": "a job of this installation",
     "evaluation.KeptStudy": "says where this installation keeps a study's file",
     "evaluation.Batch": "refers to the provider's account of this installation; a run with a batch under way isn't moved",
     "evaluation.FineTuning": "refers to the provider's account of this installation",
     "evaluation.SigningKey": "a secret of the workspace",
-    "evaluation.Release": "a file of its own, which may be published already; keep it, or make it again from the moved study",
-    "evaluation.ReleaseText": "part of a release",
     "evaluation.Report_others": "a report on several studies isn't of one of them; compute it again",
 }
 # fmt: on

@@ -6,7 +6,7 @@ import base64
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO
 
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
@@ -15,11 +15,13 @@ from django.utils import timezone
 
 from annotator.core.words import listed, plural
 from annotator.models import Participation, Rater, Snapshot, Study, StudyImage, User, Workspace
-from evaluation.models import Batch, Pipeline, Run
+from evaluation.models import Batch, Pipeline, Release, Run
+from evaluation.moves.archives import archive_pieces
 from evaluation.moves.json_rows import rows_get
 from evaluation.moves.lines import LinesWriter
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.tables import MOVED, MovedTable, MoveScope, Row
+from evaluation.releases.tables import refers_to
 
 FORMAT = 1
 
@@ -85,6 +87,7 @@ def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
     )
     scope, exported, images = MoveScope(study), dict[type[Model], set[int]](), set[str]()
     participants = set(Rater.objects.filter(pk__in=scope.raters).values_list("user", flat=True))
+    names = dict(scope.releases.values_list("pk", "file"))
     for table in MOVED:
         pks = sorted(table.rows(scope).order_by().values_list("pk", flat=True).distinct())
         exported[table.model] = set(pks)
@@ -96,6 +99,9 @@ def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
                 images.add(row["digest"])
                 line["data"] = _image(row)
             out.write(line)
+            if table.model is Release:
+                for piece in archive_pieces(names[row["id"]], row["title"]):
+                    out.write(piece)
         counts[table.name] = len(pks)
     out.write({"end": dict(counts)})
     out.close()
@@ -105,9 +111,9 @@ def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
 def _checked(table: MovedTable, row: Row, exported: dict[type[Model], set[int]]) -> Row:
     """The row, with loose references to what doesn't move emptied. Raises ``MoveError`` for another such reference."""
     for field in table.model._meta.concrete_fields:
-        if field.remote_field is None or field.attname not in row or row[field.attname] is None:
+        target = refers_to(field)  # None also for a digest, which is the same everywhere
+        if target is None or field.attname not in row or row[field.attname] is None:
             continue
-        target: Any = field.remote_field.model
         if target is Workspace or row[field.attname] in exported.get(target, ()):
             continue
         if table.model is Study and target is Snapshot:

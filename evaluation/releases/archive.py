@@ -11,10 +11,13 @@ from typing import IO, Any
 
 from evaluation.releases.described.files import DESCRIBED
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
-from evaluation.releases.tables import TABLES
+from evaluation.releases.tables import TABLES, tables_of
 
-#: ``PLANNED`` is the format of a release with the files of a sealed plan, which versions that read only ``FORMAT`` don't know.
-FORMAT, PLANNED = 4, 5
+FORMAT = 4
+#: What is added to the format of a release with the files of a sealed plan, and of one with the files of HIT types of workspaces: versions that
+#: don't know these read the others as before.
+PLANNED, DECLARED = 1, 2
+FORMATS = (FORMAT, FORMAT + PLANNED, FORMAT + DECLARED, FORMAT + PLANNED + DECLARED)
 MANIFEST, REPORT, PAGE, CARD, RATINGS = (
     "manifest.json", "report.json", "report.html", "README.md", "ratings.csv",
 )  # fmt: skip
@@ -31,21 +34,33 @@ def table_file(name: str) -> str:
     return f"tables/{name}.jsonl"
 
 
-#: All files of a release, in their order.
+#: All files that a release can have, in their order.
 MADE = (CARD, PAGE, REPORT, RATINGS, *(table_file(table.name) for table in TABLES))
 CONTENTS = (*MADE, *DESCRIBED)
+DECLARATIONS = table_file("declaration")
 PLAN_JSON, PLAN_TEXT = PLAN = ("plan.json", "plan.md")
 SIGNED = (SUMS, SIGNATURE, PUBLIC)
 
 
 def plan_names(format: object) -> tuple[str, ...]:
     """The files of a sealed plan that a release of this format has."""
-    return PLAN if format == PLANNED else ()
+    return PLAN if format in (FORMAT + PLANNED, FORMAT + PLANNED + DECLARED) else ()
+
+
+def is_declared(format: object) -> bool:
+    """Whether a release of this format has the files of HIT types of workspaces."""
+    return format in (FORMAT + DECLARED, FORMAT + PLANNED + DECLARED)
+
+
+def made_names(format: object) -> tuple[str, ...]:
+    """The files of a release of this format but its descriptions, in their order."""
+    tables = tuple(table_file(table.name) for table in tables_of(declared=is_declared(format)))
+    return (CARD, PAGE, REPORT, RATINGS, *tables, *plan_names(format))
 
 
 def contents_of(format: object) -> tuple[str, ...]:
     """All files of a release of this format, in their order."""
-    return (*MADE, *plan_names(format), *DESCRIBED)
+    return (*made_names(format), *DESCRIBED)
 
 
 class Writer:
@@ -85,7 +100,8 @@ class Writer:
 
 def manifest_text(about: Mapping[str, Any], files: Mapping[str, Any]) -> bytes:
     """The manifest as it is written: there is only one way, so that a change is noticed."""
-    manifest = {"format": PLANNED if PLAN_JSON in files else FORMAT, **about, "files": dict(files)}
+    number = FORMAT + PLANNED * (PLAN_JSON in files) + DECLARED * (DECLARATIONS in files)
+    manifest = {"format": number, **about, "files": dict(files)}
     return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
 
 

@@ -45,7 +45,7 @@ from evaluation.releases.reproduction import reproduction
 from evaluation.releases.scratch import scratch
 from evaluation.releases.screening import LeakCheck, LeakFound
 from evaluation.releases.small_cells import AS_IT_IS, Coarsening
-from evaluation.releases.tables import TABLES, Scope
+from evaluation.releases.tables import TABLES, Scope, tables_of
 from evaluation.reports.choices import Choices
 
 
@@ -147,7 +147,7 @@ def release_build(
         add(PAGE, text_pieces(made.page))
         add(REPORT, text_pieces(report_text(made.content)))
         add(RATINGS, pieces(made.ratings))
-        for table in TABLES:
+        for table in tables_of(declared=found.scope.declared):
             writer.add(table_file(table.name), pieces(folder / f"{table.name}.jsonl"))
         for name, text in plan_files_make(made.content).items():
             add(name, text_pieces(text))
@@ -259,7 +259,7 @@ def _write_tables(found: Collection, folder: Path, check: LeakCheck) -> dict[str
     """Each table as JSON lines; returns the number of rows by table."""
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     numbers: dict[str, int] = {}
-    for table in TABLES:
+    for table in tables_of(declared=found.scope.declared):
         numbers[table.name] = 0
         with (folder / f"{table.name}.jsonl").open("w", encoding="utf-8", newline="\n") as out:
             for row in found.rows(table):
@@ -296,7 +296,8 @@ def _read_tables(folder: Path) -> dict[str, Iterator[Row]]:
             for line in lines:
                 yield json.loads(line)
 
-    return {table.name: rows(folder / f"{table.name}.jsonl") for table in TABLES}
+    written = {table.name: folder / f"{table.name}.jsonl" for table in TABLES}
+    return {name: rows(path) if path.exists() else iter(()) for name, path in written.items()}
 
 
 def _alone(rows: Mapping[str, Iterator[Row]]) -> int:

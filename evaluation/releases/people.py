@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Mapping
 from typing import IO
 
 from annotator.core.archives import ARCHIVE_ERRORS
@@ -20,6 +21,7 @@ def pseudonyms_in(file: IO[bytes]) -> set[str]:
         return set()
 
 
-def holds(names: set[str], *, key: str, rater: int) -> bool:
-    """Whether the rater with this id is among the names of a release that was made with ``key``."""
-    return pseudonym(key, rater) in names
+def holds(names: set[str], *, key: str, rater: int, before: Mapping[str, int]) -> bool:
+    """Whether the rater with this id is among the names of a release that was made with ``key``. ``before`` has the ids that raters had
+    when it was made, where they have others now."""
+    return pseudonym(key, before.get(str(rater), rater)) in names

@@ -19,22 +19,22 @@ from evaluation.releases.archive import (
     CARD,
     CONTENTS,
     EPOCH,
-    FORMAT,
+    FORMATS,
     MANIFEST,
     PAGE,
     PLAN,
-    PLANNED,
     RATINGS,
     REPORT,
     SIGNED,
     ArchiveError,
     contents_of,
+    is_declared,
     table_file,
 )
 from evaluation.releases.described.files import DESCRIBED
 from evaluation.releases.rows import RowChecks
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS
-from evaluation.releases.tables import TABLES
+from evaluation.releases.tables import TABLES, ReleasedTable, tables_of
 
 MB = 2**20
 #: The most that each file may hold, unpacked. Tables are read line by line, so they may be larger than what is read at once.
@@ -120,6 +120,11 @@ class Archive:
         return contents_of(self.manifest["format"])
 
     @property
+    def tables(self) -> tuple[ReleasedTable, ...]:
+        """The tables that it has."""
+        return tables_of(declared=is_declared(self.manifest["format"]))
+
+    @property
     def report(self) -> dict[str, Any]:
         """The released report's content."""
         found = json_read(self.read(REPORT), REPORT)
@@ -129,8 +134,12 @@ class Archive:
 
     def rows(self) -> dict[str, Iterator[dict[str, Any]]]:
         """Each table's rows, read and checked when they are asked for, in the order of ``TABLES``."""
-        checks = RowChecks()
-        return {table.name: checks.checked(table, self._lines(table_file(table.name))) for table in TABLES}
+        checks, found = RowChecks(), dict[str, Iterator[dict[str, Any]]]()
+        held = {table.name: table for table in self.tables}
+        for table in TABLES:
+            lines = self._lines(table_file(table.name)) if table.name in held else iter(())
+            found[table.name] = checks.checked(held.get(table.name, table), lines)
+        return found
 
     def read(self, name: str) -> bytes:
         """A whole file."""
@@ -193,9 +202,9 @@ def release_open(file: Path | IO[bytes], *, tick: Callable[[], None] = lambda: N
     manifest = json_read(b"".join(_pieces(opened, MANIFEST)), MANIFEST)
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise ArchiveError(f"{MANIFEST} lists no files")
-    if manifest.get("format") not in (FORMAT, PLANNED):
+    if manifest.get("format") not in FORMATS:
         raise ArchiveError(
-            f"the release has format {printable(repr(manifest.get('format')), most=50)}; this version of Foretell reads formats {FORMAT} and {PLANNED}"
+            f"the release has format {printable(repr(manifest.get('format')), most=50)}; this version of Foretell reads formats {FORMATS[0]} to {FORMATS[-1]}"
         )
     contents = contents_of(manifest["format"])
     _names(opened, contents)

@@ -14,13 +14,13 @@ from annotator.core.printable import printable, printable_lines
 from evaluation.releases.about import About
 from evaluation.releases.archive import (
     CARD,
-    MADE,
     MANIFEST,
     PAGE,
     PLAN_JSON,
     RATINGS,
     REPORT,
     ArchiveError,
+    made_names,
     manifest_text,
     plan_names,
     table_file,
@@ -52,7 +52,6 @@ from evaluation.releases.signature import (
     sums_of,
 )
 from evaluation.releases.small_cells import Coarsening
-from evaluation.releases.tables import TABLES
 from evaluation.reports.choices import Choices, ChoicesError
 from evaluation.reports.encoders import AUTO, TFIDF
 from evaluation.selectors.endpoint import SENTENCES
@@ -88,7 +87,7 @@ def release_reproduce(
                     studies,
                     choices=choices,
                     stated=stated,
-                    rows=lambda: {table.name: numbers.get(table.name, 0) for table in TABLES},
+                    rows=lambda: {table.name: numbers.get(table.name, 0) for table in release.tables},
                     folder=Path(folder),
                     shown=lambda content: _shown(released, _as_made(content, release.manifest)),
                     plan=released.get("plan"),
@@ -98,7 +97,7 @@ def release_reproduce(
                     if stated.coarsening is None
                     else coarsening_problems(studies, stated.coarsening, stated.numbers)
                 )
-            rows = {table.name: numbers.get(table.name, 0) for table in TABLES}
+            rows = {table.name: numbers.get(table.name, 0) for table in release.tables}
             problems, unchecked = _compare(release, released, made, stated, choices, rows)
         found = _figures(released, made.content, problems)
     except ArchiveError:
@@ -314,7 +313,7 @@ def _compare(
         problems += [
             f"{MANIFEST}: {said}" for said in json_differences(release.manifest, wanted, exact=True)
         ] or [f"{MANIFEST} isn't written as Foretell writes it"]
-    for table in TABLES:
+    for table in release.tables:
         if rows[table.name] and not release.digests.get(table_file(table.name)):
             problems.append(f"{table_file(table.name)} has no digest")
     if problems and release.manifest["software"] != made_with()["software"]:
@@ -329,7 +328,7 @@ def _descriptions(release: Archive, made: Made) -> list[str]:
     """What differs in the files that describe the release."""
     facts = made.described.made_with(str(release.manifest["software"]))
     again = texts_make(facts)
-    again |= indexes_make(facts, _files(release, (*MADE, *plan_names(release.manifest["format"]), *again)))
+    again |= indexes_make(facts, _files(release, (*made_names(release.manifest["format"]), *again)))
     return [
         said
         for name, text in again.items()

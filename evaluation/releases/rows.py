@@ -20,7 +20,7 @@ from django.db.models import (
 from django.utils.dateparse import parse_datetime
 
 from annotator.core.printable import printable
-from annotator.models import Explanation, Item
+from annotator.models import Declaration, Explanation, Item
 from evaluation.releases.archive import ArchiveError, table_file
 from evaluation.releases.tables import ReleasedTable, refers_to
 
@@ -34,6 +34,7 @@ class RowChecks:
 
     def __init__(self) -> None:
         self._rows: dict[type[Any], int] = {}
+        self._declared: set[str] = set()
 
     def checked(self, table: ReleasedTable, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The rows of a table. Raises ``ArchiveError`` with the file and line of the first one that is wrong."""
@@ -61,6 +62,8 @@ class RowChecks:
             for name, value in row.items():
                 if name != "id":
                     self._check(fields[name], value, f"{where}: {name}")
+            if table.model is Declaration:
+                self._declared.add(row["digest"])
             yield row
         self._rows[table.model] = number
 
@@ -74,6 +77,12 @@ class RowChecks:
         if (field.model, field.attname) == (Item, "parts") and isinstance(value, dict):
             for part in value.values():
                 self._number(Explanation, part, where)
+        if field.remote_field is not None and field.remote_field.model is Declaration:
+            if value not in self._declared:
+                raise ArchiveError(
+                    f"{where} is {_shown(value)}, and the release has no file of a HIT type with that SHA-256"
+                )
+            return None
         fault = _fault(field, value)
         if fault:
             raise ArchiveError(f"{where} is {_shown(value)}; expected {fault}")

@@ -66,10 +66,14 @@ def _fill(table: ReleasedTable, schema: str, rows: Iterable[Mapping[str, Any]], 
     fields = {field.attname: field for field in table.model._meta.concrete_fields}
     rows = iter(rows)
     first = next(rows, None)
-    # A setting that is newer than the archive has its default in the database.
+    # A setting that is newer than the archive has its default in the database; other columns that it lacks are empty.
     columns = (
         "id",
-        *(name for name in table.columns if first is None or name in first or not _has_default(fields[name])),
+        *(
+            name
+            for name in table.columns
+            if first is None or name in first or not (_has_default(fields[name]) or fields[name].null)
+        ),
     )
     rest = [field for name, field in fields.items() if name not in columns and not field.null]
     references = {name for name in columns if name == "id" or refers_to(fields[name])}

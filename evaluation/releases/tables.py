@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +44,11 @@ class Scope:
     def __init__(self, studies: Sequence[Study]) -> None:
         self.studies = sorted(studies, key=lambda study: study.pk)
         self.study_pks = [study.pk for study in self.studies]
+
+    @property
+    def declared(self) -> bool:
+        """Whether a study uses a HIT type of its workspace."""
+        return any(study.declaration_id is not None for study in self.studies)
 
     @cached_property
     def items(self) -> QuerySet[Item]:
@@ -352,3 +357,14 @@ TABLES = (
     ),
 )
 # fmt: on
+#: The tables of a release without HIT types of workspaces.
+_UNDECLARED = tuple(
+    replace(one, columns=tuple(name for name in one.columns if name != "declaration_id"))
+    for one in TABLES
+    if one.model is not Declaration
+)
+
+
+def tables_of(*, declared: bool) -> tuple[ReleasedTable, ...]:
+    """The tables of a release: only one with HIT types of workspaces has their files, and says which study uses which."""
+    return TABLES if declared else _UNDECLARED

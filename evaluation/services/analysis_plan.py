@@ -53,6 +53,16 @@ def plan_save(*, study: Study, document: Any, user: User | None = None) -> Analy
     return row
 
 
+def plan_copy(*, study: Study, copy: Study, by: User | None) -> AnalysisPlan | None:
+    """Give a study's duplicate the same plan, not sealed: it can be changed until it is. None if there is no plan."""
+    row = AnalysisPlan.objects.filter(study=study).first()
+    if row is None:
+        return None
+    made = AnalysisPlan.objects.create(study=copy, document=row.document)
+    audit_write(action=AuditAction.PLAN_SAVED, study=copy, by=by, after={"sha256": digest_of(row.document)})
+    return made
+
+
 def plan_check(*, study: Study, document: Any) -> Plan:
     """The plan of a file or form, if it is one for this study; raises ``PlanError`` otherwise."""
     if isinstance(document, dict) and "hypotheses" not in document and isinstance(document.get("plan"), dict):

@@ -28,7 +28,7 @@ def releases_holding(*, study: int, rater: int) -> list[str]:
         f"Release {row.pk} (“{row}”, made on {row.finished_at:%Y-%m-%d}) has this person's answers, under a pseudonym. Delete it and make a "
         "new one. If it was published, tell the archive that holds it."
         for row in rows
-        if holds(_names_in(row), key=row.key, rater=rater)
+        if holds(_names_in(row), key=row.key, rater=rater, before=row.raters_before)
     ]
 
 
@@ -42,7 +42,8 @@ def erased_in(release: Release) -> int:
     if not raters:
         return 0
     names = _names_in(release)
-    return sum(holds(names, key=release.key, rater=rater) for rater in raters)
+    before = release.raters_before
+    return sum(holds(names, key=release.key, rater=rater, before=before) for rater in raters)
 
 
 def erased_notice(release: Release) -> str:

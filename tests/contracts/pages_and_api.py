@@ -78,6 +78,8 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "releases": ("POST reports/{id}/releases/", "POST reports/{id}/releases/cost/"),
     "release": ("POST releases/{id}/texts/",),
     "release_delete": ("DELETE releases/{id}/",),
+    "study_keep": ("POST studies/{study}/keep/",),
+    "kept_study_bring_back": ("POST kept-studies/{id}/bring-back/",),
 }  # fmt: skip
 
 #: What only pages can do: the words of docs/api.md -> (why, the actions).

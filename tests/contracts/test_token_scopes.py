@@ -18,7 +18,7 @@ from rest_framework.test import APIClient
 from annotator.models import Exclusion, Export, Judgment, Participation, Rater, Study, User
 from annotator.services.api_tokens import api_token_make
 from annotator.services.exclusion import exclusion_make
-from evaluation.models import Endpoint, Release, Report, Run
+from evaluation.models import Endpoint, KeptJob, KeptStudy, Release, Report, Run
 from evaluation.services.release import release_compute, release_create
 from tests.evaluation.reports.studies import stored
 from tests.factories import make_file_import, make_judgment, make_participation, make_study, make_user
@@ -75,6 +75,13 @@ class World:
             study=study, created_by=self.rosa, form="judgments", format="csv", state="done",
             file=default_storage.save("exports/x.csv.gz", ContentFile(b"wanda_1970")),
         )  # fmt: skip
+        self.kept = KeptStudy.objects.create(
+            workspace=study.workspace, study=10**9, slug="kept", title="Kept", place="/x", sha256="a" * 64, bytes=10, passphrase=True, people=1,
+            file=default_storage.save("kept-studies/x.foretell", ContentFile(b"wanda_1970")),
+        )  # fmt: skip
+        self.kept_job = KeptJob.objects.create(
+            kind="keep", workspace=study.workspace, study=10**9, slug="kept", kept=self.kept, state="done"
+        )
         self.study = study
 
     @staticmethod
@@ -96,6 +103,7 @@ class World:
         kinds = {
             "releases/": self.release, "reports/": self.report, "runs/": self.run, "exports/": self.export,
             "imports/": self.file_import, "exclusions/": self.exclusion,
+            "kept-studies/": self.kept, "kept-jobs/": self.kept_job,
         }  # fmt: skip
         return next((row.pk for start, row in kinds.items() if address.startswith(start)), 1)
 

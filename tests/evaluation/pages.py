@@ -50,5 +50,7 @@ SENT = {
     "/admin/evaluation/run/RUN/do/cancel/": "editor",
     "/admin/evaluation/pipeline/PIPELINE/do/cancel/": "editor",
     "/studies/STUDY/plan/": "editor",
+    "/studies/STUDY/keep/": "owner",
+    "/api/v1/studies/mine/keep/": "owner",
     "/api/v1/studies/mine/plan/seal/": "editor",
 }

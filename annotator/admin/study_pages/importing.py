@@ -22,7 +22,7 @@ from annotator.forms.importing import JudgmentsForm, MaterialForm, UploadForm
 from annotator.models import FileImport, Study
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.user import user_of
-from annotator.services.demo import demo_lines
+from annotator.services.demo import demo_lines, sample_lines
 from annotator.services.imports.file_imports import (
     file_import_request,
     in_background,
@@ -233,7 +233,10 @@ judgments = _page(_Judgments)
 @study_page(EDITOR)
 def sample(request: HttpRequest, study: Study) -> HttpResponse:
     """A small file that can be imported unchanged: the first items of the HIT type's demo material, as JSON lines."""
-    lines = demo_lines(study.hit_type, SAMPLE, variant=study.variant)
+    if study.declaration_id:
+        lines = sample_lines(study_hit_type(study), SAMPLE)
+    else:
+        lines = demo_lines(study.hit_type, SAMPLE, variant=study.variant)
     if not lines:
         raise Http404("no sample for this HIT type")
     response = HttpResponse("".join(lines), content_type="application/x-ndjson")

@@ -20,6 +20,7 @@ from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.study import deleted_studies_for
 from annotator.selectors.user import user_of
 from annotator.selectors.versions import version_diff, versions_of
+from annotator.selectors.workspace import workspaces_for
 from annotator.services.study_copy import slug_free, study_duplicate
 from annotator.services.study_removal import (
     KEPT_DAYS,
@@ -38,6 +39,7 @@ def manage(request: HttpRequest, study: Study) -> HttpResponse:
     return render(
         request, study, "manage", tab="settings", title=f"Duplicate, archive or delete {study.title}", days=KEPT_DAYS,
         waiting=listed([] if study.archived_at else open_matters(study)), newer=version_newer(study),
+        can_keep=workspaces_for(user=request.user, role=OWNER).filter(pk=study.workspace_id or 0).exists(),
     )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def grant(request: HttpRequest) -> HttpResponse:
                 messages.success(request, f"Qualification granted to {made.rater}.")
                 return redirect("admin:annotator_qualification_changelist")
     data = form.cleaned_data if sure and not form.errors else {}
-    titles = {name: kind.title for name, kind in hit_types().items()}
+    titles = dict(form.fields["hit_type"].choices)  # type: ignore[attr-defined]
     context = {
         **admin.site.each_context(request), "title": "Grant a qualification", "opts": Qualification._meta, "form": form,
         "data": data, "type_title": titles.get(data.get("hit_type", ""), ""),

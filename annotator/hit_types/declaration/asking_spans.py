@@ -22,7 +22,8 @@ from annotator.hit_types.shapes import JSON, Field, Option, Passages, Variable
 
 #: What the number of passages, and the sum of their weights, are called after the question.
 COUNT, SCORE = "count", "score"
-_LONGEST = 20_000
+#: Characters of an answer: texts have up to 20,000, and passages may overlap.
+_LONGEST = 100_000
 #: The share of the union that two passages must have in common to count as the same in an exam.
 OVERLAP = 0.5
 

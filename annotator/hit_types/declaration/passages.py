@@ -24,10 +24,14 @@ _ENTRY = re.compile(
     r"(?:@\s*(?P<start>[0-9]{1,6})\s*-\s*(?P<end>[0-9]{1,6})\s*)?(?P<colon>:\s*)?"
     r"(?P<words>\"(?:[^\"\\\n]|\\.)*\")?\s*(?:#\s*(?P<nth>[0-9]{1,3}))?\s*(?:;|\n|$)"
 )
+#: An entry whose words aren't quoted: they go on to the end of its line.
 _LOOSE = re.compile(
-    r"\s*(?:[-*•]\s+)?(?P<category>[^/@:\"\n]{1,80}?)\s*(?:/\s*(?P<severity>[^/@:\"\n]{1,80}?)\s*)?"
-    r"(?P<colon>:)\s*(?P<words>[^\n]+?)\s*(?:#\s*(?P<nth>[0-9]{1,3}))?\s*(?:\n|$)"
+    r"\s*(?:[-*•]\s+)?(?P<category>[^/@:\"\n]{1,80}?)\s*(?:/\s*(?P<severity>[^/@:\"\n]{1,80}?)\s*)?:\s*(?P<line>[^\n]++)"
 )
+_NTH = re.compile(r"#\s?([0-9]{1,3})$")
+_BLANKS = re.compile(r"\s++")
+#: Words in quotes, up to the end of the line if they don't end; or white space.
+_QUOTED_OR_BLANK = re.compile(r"(?P<words>\"(?:[^\"\\\n]|\\.)*+)(?P<end>\"?)|\s++")
 #: Signs that are left out of models' replies: emojis, and invisible ones.
 _DROPPED = ("So", "Sk", "Cf", "Cs")
 _QUOTES = str.maketrans("“”„‟«»‘’‚‛′", '""""""\'\'\'\'\'')
@@ -74,7 +78,7 @@ def passages_kept(lines: str) -> list[MarkedPassage]:
     [MarkedPassage(start=4, end=7, category='tone', severity='minor')]
     """
     found = []
-    for line in lines.splitlines():
+    for line in lines.split("\n"):
         if entry := re.match(r"(\w+)(?:/(\w+))? @(\d+)-(\d+): ", line):
             found.append(MarkedPassage(int(entry[3]), int(entry[4]), entry[1], entry[2] or ""))
     return found
@@ -102,13 +106,11 @@ def passage_objects(lines: str) -> list[JSON]:
     ([{'words': 'cat', 'nth': 2, 'category': 'tone'}, {'words': 'sat', 'nth': None, 'category': 'tone'}], [])
     """
     found: list[JSON] = []
-    at = 0
+    at, lines = 0, _single_blanks(lines)
     while (entry := _ENTRY.match(lines, at)) and entry["words"]:
         severity = {"severity": entry["severity"]} if entry["severity"] else {}
         nth = int(entry["nth"]) if entry["nth"] else None
-        found.append(
-            {"words": json.loads(entry["words"]), "nth": nth, "category": entry["category"]} | severity
-        )
+        found.append({"words": _words(entry["words"]), "nth": nth, "category": entry["category"]} | severity)
         at = entry.end()
         if at >= len(lines):
             break
@@ -134,17 +136,17 @@ class PassageReader:
         if written.strip().strip("\"'.").lower() == NONE:
             return []
         found: list[MarkedPassage] = []
-        at = 0
-        written = written.strip().replace("\r\n", "\n")
+        at, written = 0, _single_blanks(written.strip())
         while at < len(written):
             entry = _ENTRY.match(written, at)
-            if entry is None or not (entry["words"] or entry["start"]):
-                entry = _LOOSE.match(written, at)
+            given = entry.groupdict() if entry else {}
+            if not (given.get("words") or given.get("start")) and (entry := _LOOSE.match(written, at)):
+                given = entry.groupdict() | _loose_words(entry["line"])
             number = len(found) + 1
             if entry is None:
                 line = written[at:].strip().split("\n", 1)[0]
                 raise PassageFault(f"passage {number}: {line[:60]!r} can't be read; expected {self.form}")
-            found.append(self._passage(number, entry.groupdict()))
+            found.append(self._passage(number, given))
             at = entry.end()
             if len(found) > self.most:
                 raise PassageFault(f"marks more than {self.most} passages")
@@ -216,6 +218,36 @@ class PassageReader:
         sought = _plain(words.strip())[0].strip()
         found = _occurrences(plain, sought) if sought else []
         return [(at[place], at[place + len(sought) - 1] + 1) for place in found]
+
+
+def _single_blanks(written: str) -> str:
+    """The text with one blank, or one line end, for any number of them outside of quotes. Otherwise the time to read an entry
+    would grow with a power of their number.
+
+    >>> _single_blanks('tone  /  minor :"two  words"\\r\\n  tone')
+    'tone / minor :"two  words"\\ntone'
+    """
+
+    def once(found: re.Match[str]) -> str:
+        if found["words"] and found["end"]:
+            return found[0]
+        if found["words"]:
+            return _BLANKS.sub(" ", found[0])
+        return "\n" if "\n" in found[0] else " "
+
+    return _QUOTED_OR_BLANK.sub(once, written)
+
+
+def _loose_words(line: str) -> dict[str, str | None]:
+    """The words of a line without quotes, and which occurrence is meant.
+
+    >>> _loose_words("the cat #2 ")
+    {'words': 'the cat', 'nth': '2'}
+    """
+    line = line.strip()
+    if found := _NTH.search(line):
+        return {"words": line[: found.start()].rstrip(), "nth": found[1]}
+    return {"words": line, "nth": None}
 
 
 def _words(written: str) -> str:

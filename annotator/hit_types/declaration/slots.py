@@ -82,7 +82,8 @@ class ReplyForm:
             line = read_line(text, self.marker(asked)) or _said(held.get(asked.name))
             lacks = line.lower() == UNASKED and (asked.when or not asked.required)
             if line and not (lacks and not (asked.passages and asked.passages.none)):
-                found[asked.name] = line[: asked.max_length]
+                # A list of passages isn't cut: whatever was left out would look as if it hadn't been marked.
+                found[asked.name] = line if asked.passages else line[: asked.max_length]
         if not self.slots:
             return self._checked(text, found, language)
         if len(self.slots) == 1 and not self.slots[0].part_of:
@@ -120,7 +121,7 @@ class ReplyForm:
         lines = []
         for asked in self.written:
             kept = str(response.get(asked.name, ""))
-            said = "; ".join(kept.splitlines()) if asked.passages else " ".join(kept.split())
+            said = "; ".join(kept.split("\n")) if asked.passages else " ".join(kept.split())
             lines.append(f"{self.marker(asked)}: {said or UNASKED}")
         said_by = [one.labels[one.label_for(_parts(one, response))][0] for one in self.slots]
         if len(said_by) == 1 and not self.slots[0].part_of:

@@ -23,6 +23,13 @@ class Command(BaseCommand):
             "--from", dest="place", type=Path, metavar="FILE", help="The file. Default: where it was written."
         )
         parser.add_argument("--owner", default="", metavar="USER", help="Who becomes an owner of the study.")
+        parser.add_argument(
+            "--slug",
+            dest="new_slug",
+            default="",
+            metavar="SLUG",
+            help="Another short name, if the old one is taken by now.",
+        )
         key_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,5 +46,5 @@ class Command(BaseCommand):
         owner, key = researcher_named(options["owner"]), key_from(options, new=False)
         path = options["place"] or Path(found.place)
         with said_plainly(path):
-            study = study_bring_back(kept=found, path=path, key=key, by=owner)
+            study = study_bring_back(kept=found, path=path, key=key, by=owner, slug=options["new_slug"])
         self.stdout.write(f"Brought back {study.slug}. It is still archived.")

@@ -24,11 +24,22 @@ class Command(BaseCommand):
         parser.add_argument(
             "--without-releases", action="store_true", help="Remove its releases, which aren't in the file."
         )
+        parser.add_argument(
+            "--without-shared-reports",
+            action="store_true",
+            help="Delete the reports on this study together with others, which aren't in the file.",
+        )
         key_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, path = study_named(options["slug"]), options["to"]
         key = key_from(options, new=True)
         with said_plainly(path):
-            kept = study_keep(study=study, path=path, key=key, releases=options["without_releases"])
+            kept = study_keep(
+                study=study,
+                path=path,
+                key=key,
+                releases=options["without_releases"],
+                shared_reports=options["without_shared_reports"],
+            )
         self.stdout.write(f"Kept {kept.slug} in {kept.place} (SHA-256 {kept.sha256}). Its rows were removed.")

@@ -9,6 +9,8 @@ from django.template.loader import render_to_string
 from lxml import html
 
 from annotator.hit_types.base import FieldErrors
+from annotator.hit_types.formats import table_rows
+from annotator.hit_types.questions import questions_of_text
 from annotator.hit_types.registry import hit_type_get, hit_types
 from annotator.hit_types.shapes import Block, Field, Option, Stage
 from annotator.web.task_form import task_form
@@ -55,6 +57,15 @@ def test_tables_are_read_and_shown_as_tables() -> None:
     page = shown(block)
     assert page.xpath("//th[@scope='col']/text()") == ["bird", "swims"]
     assert page.xpath("//td/text()") == ["owl", "<no>"]
+    [row] = table_rows("owl\u2028bird | no")
+    assert row == ["owl\u2028bird", "no"], "only a line end ends a row"
+
+
+def test_questions_may_contain_the_separators_that_json_allows() -> None:
+    line = '{"key": "a", "reason": "So\u2028it\u0085is."}'
+    with pytest.raises(FieldErrors) as refused:
+        questions_of_text(hit_type_get("simulation"), line)
+    assert "JSON" not in str(refused.value.errors)
 
 
 def test_markdown_has_lists_but_no_scripts_and_links() -> None:

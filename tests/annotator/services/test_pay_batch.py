@@ -110,6 +110,12 @@ def test_rewards_are_approved_and_the_rest_is_paid_as_a_bonus(world: World) -> N
     ]  # fmt: skip
     batch = pay_batch_send(batch=world.make())
     assert batch.finished_at
+    references = set(
+        LedgerEntry.objects.filter(pay_line__part__batch=batch).values_list("reference", flat=True)
+    )
+    assert references == {f"prolific batch {batch.key}: approvals", f"prolific batch {batch.key}: bonuses"}, (
+        "they name this batch on another installation too"
+    )
     assert world.got() == ALL
     world.agrees()
     assert totals_of(balances_of(world.study)).payable == 0

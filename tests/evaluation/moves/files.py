@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 from django.utils import timezone
 
@@ -16,15 +17,20 @@ from annotator.models import (
     Dataset,
     Exclusion,
     Judgment,
+    LedgerEntry,
     Message,
     PanelEvent,
     Participation,
+    PayBatch,
+    PersonalLink,
     Qualification,
     Review,
+    ReviewDecision,
     Study,
     System,
     User,
 )
+from annotator.services.declared_type import declared_type_save
 from annotator.services.images import images_add
 from annotator.services.workspace import workspace_create
 from evaluation.models import AnalysisPlan, Call, Endpoint, Run
@@ -33,6 +39,8 @@ from evaluation.moves.writing import study_write
 from evaluation.planning.plan_document import plan_parse
 from evaluation.selectors.analysis_plan import study_design
 from evaluation.services.analysis_plan import sealed_digest
+from evaluation.services.release import release_compute, release_create
+from tests.annotator.hit_types.declaration.files import TWIN_FILE
 from tests.evaluation.reports.plans import H3
 from tests.evaluation.reports.studies import paid_study, stored
 from tests.factories import make_rater, make_user
@@ -77,20 +85,41 @@ def rows_of(lines: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
     return [line["row"] for line in lines if line.get("table") == table]
 
 
+def pay_and_decide(study: Study, person: Participation, owner: User) -> None:
+    """A payment that was sent to the panel and to the ledger, a decision that was carried out, and a person on the study's list."""
+    entry = LedgerEntry.objects.get(study=study)
+    batch = PayBatch.objects.create(
+        study=study, panel="prolific", key="k" * 8, digest="e" * 64, currency="USD", created_by=owner, finished_at=timezone.now(),
+    )  # fmt: skip
+    part = batch.parts.create(number=1, kind="bonus", remote_study="5f", state="sent", sent_at=timezone.now())
+    part.lines.create(entry=entry)
+    ReviewDecision.objects.create(
+        study=study, participation=person, kind="accept", batch=uuid4(), by=owner, due_at=timezone.now(), done_at=timezone.now(),
+    )  # fmt: skip
+    PersonalLink.objects.create(
+        study=study, person="0" * 16, link="1" * 16, name="Ann", email="ann@people.example"
+    )
+
+
 def full_study() -> Study:
-    """A closed study with a row in most tables: people with accounts, pay, messages, a sealed plan, a run with its calls, a report."""
+    """A closed study of a workspace's own HIT type with a row in nearly every table: people with accounts, what they are paid and what was
+    decided about them, messages, a sealed plan, a run with its calls, a report."""
     study = paid_study()
     owner, lee = make_user("lee", staff=True, email="lee@lab.example"), make_user("sam", staff=True)
     workspace = workspace_create(by=owner, name="Owls")
     for model in (Study, Dataset, System, Endpoint):
         model._default_manager.update(workspace=workspace)
+    version = declared_type_save(workspace=workspace, by=owner, source=TWIN_FILE.read_bytes())
+    Study.objects.filter(pk=study.pk).update(
+        hit_type=version.type.name, declaration_id=version.declaration_id
+    )
     study.refresh_from_db()
     item, judgment = study.items.order_by("pk").first(), study.judgments.order_by("pk").first()
     person = study.participations.order_by("pk").first()
     assert item is not None
     assert judgment is not None
     assert person is not None
-    User.objects.filter(pk=person.rater.user_id).update(email="ann@people.example", first_name="Ann")
+    User.objects.filter(pk=person.rater.user_id or 0).update(email="ann@people.example", first_name="Ann")
     Participation.objects.filter(pk=person.pk).update(
         recruiter="panel", recruiter_id="5f00aa", recruiter_session="s1"
     )
@@ -114,6 +143,7 @@ def full_study() -> Study:
         study=study, event_id="e1", signature_digest="d" * 64, kind="k", subject="5f00aa", status="done", at=timezone.now(),
         participation=person, outcome="applied",
     )  # fmt: skip
+    pay_and_decide(study, person, owner)
     now, document = timezone.now().replace(microsecond=0), plan_parse({"hypotheses": [H3]}).to_json()
     design = study_design(study)
     AnalysisPlan.objects.create(
@@ -140,5 +170,5 @@ def full_study() -> Study:
     )
     Study.objects.filter(pk=study.pk).update(state="closed", panel_secret_sealed="a sealed secret")
     study.refresh_from_db()
-    stored(study)
+    release_compute(release_pk=release_create(report=stored(study), send=False).pk)
     return study

@@ -7,15 +7,27 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotator.models import AuditEntry, Judgment, Qualification, Study, User
+from annotator.models import (
+    AuditEntry,
+    Dataset,
+    DeclaredType,
+    Exam,
+    ExamAttempt,
+    Judgment,
+    Qualification,
+    Study,
+    User,
+)
+from annotator.selectors.study import study_hit_type
+from annotator.services.declared_type import declared_type_delete
 from annotator.services.study_removal import study_archive
-from evaluation.models import KeptStudy, Release, Report
+from evaluation.models import Endpoint, KeptStudy, Pipeline, Recipe, Release, Report
 from evaluation.moves.keeping import study_bring_back, study_keep
 from evaluation.moves.sealed_file import MoveError
 from evaluation.releases.contents import without_links
 from tests.evaluation.moves.files import KEY, Key, full_study
 from tests.evaluation.reports.studies import computed
-from tests.factories import make_user
+from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +73,7 @@ def test_what_cannot_be_kept_stays_and_leaves_no_file(tmp_path: Path) -> None:
         study_keep(study=study, path=path, key=KEY)
     study_archive(study=study, anyway=True)
     report = Report.objects.get()
-    Release.objects.create(report=report, state="done", file="x", key="k")
+    Release.objects.create(report=report, state="review", key="k")
     with pytest.raises(MoveError, match="has 1 release"):
         study_keep(study=study, path=path, key=KEY)
     assert list(tmp_path.iterdir()) == []
@@ -70,6 +82,49 @@ def test_what_cannot_be_kept_stays_and_leaves_no_file(tmp_path: Path) -> None:
         study_keep(study=study, path=path, key=KEY, releases=True)
     assert path.read_bytes() == b"something else"
     assert study.judgments.count() == 3
+
+
+def test_reports_on_several_studies_are_neither_changed_nor_shown_to_others(tmp_path: Path) -> None:
+    study, path = archived(), tmp_path / "owls.foretell"
+    other = make_study(slug="other")
+    across = Report.objects.create(study=other)
+    across.others.add(study)
+    with pytest.raises(MoveError, match=r"is in 1 report together with other, .* --without-shared-reports"):
+        study_keep(study=study, path=path, key=KEY)
+    assert set(across.others.all()) == {study}
+    study_keep(study=study, path=path, key=KEY, shared_reports=True)
+    assert not Report.objects.filter(pk=across.pk).exists(), "members of the other study may not see this one"
+
+
+def test_what_a_kept_study_left_behind_is_its_own_again(tmp_path: Path) -> None:
+    """Pipelines and qualifications stay in the workspace; the type may have been deleted there, and the short name taken."""
+    study, path = archived(), tmp_path / "owls.foretell"
+    dataset = Dataset.objects.create(workspace=study.workspace, name="d")
+    recipe = Recipe.objects.create(workspace=study.workspace, name="r", version=1, digest="d", content={})
+    pipeline = Pipeline.objects.create(
+        recipe=recipe, dataset=dataset, study=study, endpoint=Endpoint.objects.get(), state="done"
+    )
+    exam = Exam.objects.create(hit_type=study.hit_type, digest="e" * 64)
+    tried = ExamAttempt.objects.create(
+        participation=study.participations.all()[0], exam=exam, number=1, drawn=[], pass_mark=0
+    )
+    Qualification.objects.update(attempt=tried)
+    kept = study_keep(study=study, path=path, key=KEY)
+    pipeline.refresh_from_db()
+    assert (pipeline.study, Qualification.objects.get().attempt) == (None, None)
+    declared_type_delete(type=DeclaredType.objects.get(), by=None)
+    make_study(slug=study.slug)
+    mia = make_user("mia", staff=True)
+    with pytest.raises(MoveError, match="give it another short name"):
+        study_bring_back(kept=kept, path=path, key=KEY, by=mia)
+    back = study_bring_back(kept=kept, path=path, key=KEY, by=mia, slug="owls-again")
+    pipeline.refresh_from_db()
+    assert (pipeline.study, back.pk, back.slug) == (back, study.pk, "owls-again")
+    attempt = Qualification.objects.get().attempt
+    assert attempt is not None
+    assert attempt.participation.study == back
+    assert not DeclaredType.objects.exists(), "nobody saves a type again that was deleted"
+    assert study_hit_type(back).name == "simulation_declared"
 
 
 def test_another_or_a_damaged_file_brings_nothing_back(tmp_path: Path) -> None:

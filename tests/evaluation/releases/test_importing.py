@@ -208,6 +208,22 @@ def test_the_command_refuses_another_labs_key(tmp_path: Path) -> None:
     assert not Workspace.objects.filter(name__startswith="Data").exists()
 
 
+def test_an_archive_that_an_earlier_version_made_is_read_and_imported(db: None) -> None:
+    """It was made before releases could have HIT types of workspaces. Its figures are computed again, and it becomes a study."""
+    with (Path(__file__).parent / "stored" / "format-4.zip").open("rb") as file:
+        release = release_open(file)
+        assert release.manifest["format"] == 4
+        assert "tables/declaration.jsonl" not in release.contents
+        found = release_reproduce(release)
+        assert found.differing == 0, "\n".join(found.sentences)
+        mia = make_user("mia", staff=True)
+        (made,) = release_import(release, by=mia)
+        assert (made.hit_type, made.declaration_id, made.judgments.count()) == ("simulation", None, 3)
+        assert imported_report(studies=[made], release=release, user=mia)[1].differing == 0
+    again = built(stored(made, replicates=100))[1]
+    assert release_open(again).manifest["format"] == 4, "a study without such a type is released as before"
+
+
 def test_a_workspaces_own_hit_type_comes_with_the_release(db: None) -> None:
     """On an installation without the type, the release is checked, imported, and its type can be used again."""
     owner = make_user("ada", staff=True)
@@ -237,7 +253,17 @@ def test_a_workspaces_own_hit_type_comes_with_the_release(db: None) -> None:
         files[name] = files[name].replace(b"Our lab", b"A lab")
 
     renamed_away()
+    assert release_open(file).manifest["format"] == 6
     with pytest.raises(ArchiveError, match="another SHA-256"):
         release_import(
             release_open(rebuilt(file, changed, manifest=True, sums=True, private=PRIVATE)), by=mia
         )
+
+    def emptied(files: dict[str, bytes]) -> None:
+        files["tables/declaration.jsonl"] = b""
+
+    forged = rebuilt(file, emptied, manifest=True, sums=True, private=PRIVATE)
+    with pytest.raises(
+        ArchiveError, match=r"line 1: declaration_id .* no file of a HIT type with that SHA-256"
+    ):
+        release_import(release_open(forged), by=mia)

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotator.core.errors import Conflict
 from annotator.models import AuditEntry, Study
+from annotator.services.study_copy import study_duplicate
 from evaluation.models import AnalysisPlan
 from evaluation.planning.plan_document import PlanError, hypothesis_read, plan_parse
 from evaluation.selectors.analysis_plan import plan_state
@@ -114,3 +115,13 @@ def test_systems_without_an_item_are_named_when_a_plan_is_sealed() -> None:
     plan_save(study=study, document={"hypotheses": [H1]})
     with pytest.raises(Conflict, match="No item of the study is about robot-a, robot-b"):
         plan_seal(study=study)
+
+
+def test_a_duplicate_has_the_plan_and_can_change_it() -> None:
+    study, ada = planned(), make_user("ada", staff=True)
+    plan = plan_seal(study=study)
+    copy = study_duplicate(study=study, by=ada, slug="again", title="Again", material=False)
+    made = AnalysisPlan.objects.get(study=copy)
+    assert (made.document, made.sealed_at, made.digest) == (plan.document, None, "")
+    plan_save(study=copy, document={"hypotheses": [H1 | {"smallest_effect": 0.2}]}, user=ada)
+    assert AnalysisPlan.objects.get(study=study).document == plan.document

@@ -10,6 +10,7 @@ from foretell_client.operations.images import ImagesOperations
 from foretell_client.operations.imports import ImportsOperations
 from foretell_client.operations.items import ItemsOperations
 from foretell_client.operations.judgments import JudgmentsOperations
+from foretell_client.operations.kept_studies import KeptStudiesOperations
 from foretell_client.operations.messages import MessagesOperations
 from foretell_client.operations.panel import PanelOperations
 from foretell_client.operations.payments import PaymentsOperations
@@ -37,6 +38,7 @@ class Operations:
         self.imports = ImportsOperations(http)
         self.items = ItemsOperations(http)
         self.judgments = JudgmentsOperations(http)
+        self.kept_studies = KeptStudiesOperations(http)
         self.messages = MessagesOperations(http)
         self.panel = PanelOperations(http)
         self.payments = PaymentsOperations(http)

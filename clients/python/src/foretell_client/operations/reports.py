@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict, Unpack
 
+from foretell_client.operations.shared import ReportState
 from foretell_client.transport import Download, Transport, part
 
 CannotGuess = Literal["wrong", "left_out"]
@@ -15,7 +16,6 @@ Labels = Literal["all", "statements"]
 Of = Literal["items", "raters"]
 Raters = Literal["these", "like"]
 Refusals = Literal["wrong", "left_out"]
-ReportState = Literal["queued", "running", "done", "failed"]
 Restriction = Literal["common", "all"]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypedDict
 
 FileImportKind = Literal["material", "judgments"]
 FileImportState = Literal["queued", "running", "done", "refused", "failed", "cancelled"]
+ReportState = Literal["queued", "running", "done", "failed"]
 
 
 class Action(TypedDict, total=False):

@@ -1,0 +1,221 @@
+"""Keep a study in a file and bring it back as a background job, with a key that is stored only until the job has ended."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import secrets
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.core.validators import validate_slug
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotator.core import jobs
+from annotator.core.downloads import Download
+from annotator.core.sealed import seal, unseal
+from annotator.models import AuditAction, Study, User
+from annotator.services.audit import audit_write
+from evaluation.models import KeptJob, KeptStudy
+from evaluation.moves.keeping import keepable_check, study_bring_back, study_keep
+from evaluation.moves.sealed_file import Key, MoveError
+from evaluation.moves.writing import movable_check
+
+log = logging.getLogger(__name__)
+FOLDER, UPLOADS = "kept-studies", "kept-studies-uploads"
+PURPOSE = "kept study"
+LOST_AFTER = timedelta(minutes=2)
+_STARTED = "Another job is already working on this study. Wait until it has ended."
+
+
+def keep_request(
+    *,
+    study: Study,
+    by: User,
+    passphrase: str,
+    without_releases: bool = False,
+    without_shared_reports: bool = False,
+) -> KeptJob:
+    """Have a job write an archived study to a file, encrypted with a passphrase, and remove the study.
+
+    Raises ``ValidationError`` if the passphrase is too short, something of the study is under way, or would be lost without being said.
+    """
+    if study.workspace is None:
+        raise ValidationError("The study is in no workspace, so nobody could bring it back.")
+    key = _passphrase(passphrase)
+    try:
+        keepable_check(study, releases=without_releases, shared_reports=without_shared_reports)
+        movable_check(study)
+    except MoveError as error:
+        raise ValidationError(_sentence(error)) from None
+    return _queue(
+        key, kind=KeptJob.Kind.KEEP, workspace=study.workspace, study=study.pk, slug=study.slug, created_by=by,
+        without_releases=without_releases, without_shared_reports=without_shared_reports,
+    )  # fmt: skip
+
+
+def bring_back_request(
+    *,
+    kept: KeptStudy,
+    by: User,
+    passphrase: str = "",
+    key_file: UploadedFile | None = None,
+    file: UploadedFile | None = None,
+    slug: str = "",
+) -> KeptJob:
+    """Have a job make a kept study again, from ``file`` or from the installation's own copy.
+
+    It needs the passphrase or the key file that the study was kept with, and a ``slug`` if another study has its short name by now.
+    Raises ``ValidationError``.
+    """
+    if kept.workspace is None:
+        raise ValidationError(
+            "The study is of no workspace. The administrator can bring it back with bring_back_study."
+        )
+    key = _passphrase(passphrase) if kept.passphrase else _key_file(key_file)
+    wanted = slug.strip() or kept.slug
+    try:
+        validate_slug(wanted)
+    except ValidationError as error:
+        raise ValidationError({"slug": error.messages}) from None
+    if Study.objects.filter(slug=wanted).exists():
+        raise ValidationError({"slug": f"Another study is named {wanted}. Choose another short name."})
+    if file is None and not (kept.file and default_storage.exists(kept.file)):
+        raise ValidationError({"file": "Upload the file of the study. This installation has no copy of it."})
+    upload = default_storage.save(f"{UPLOADS}/{secrets.token_urlsafe(12)}", file) if file is not None else ""
+    try:
+        return _queue(
+            key, kind=KeptJob.Kind.BRING_BACK, workspace=kept.workspace, study=kept.study, slug=wanted, kept=kept,
+            created_by=by, upload=upload,
+        )  # fmt: skip
+    except ValidationError:
+        if upload:
+            default_storage.delete(upload)
+        raise
+
+
+def _queue(key: Key, **values: Any) -> KeptJob:
+    sealed = seal(base64.b64encode(key.secret).decode(), purpose=PURPOSE)
+    try:
+        with transaction.atomic():
+            job = KeptJob.objects.create(sealed=sealed, **values)
+    except IntegrityError:
+        raise ValidationError(_STARTED) from None
+    transaction.on_commit(lambda: _send(job.pk))
+    return job
+
+
+def _send(job_pk: int) -> None:
+    jobs.enqueue("evaluation.kept_job_run", job_pk=job_pk)
+
+
+def kept_job_run(*, job_pk: int) -> bool:
+    """Carry out a job; True if this call did.
+
+    Called twice, or for a job that has ended or is being carried out elsewhere, it changes nothing. A job whose worker was killed is
+    still ``running`` but not locked: it is carried out again, or found to be done.
+    """
+    with jobs.lock_held("kept study", job_pk) as mine:
+        job = KeptJob.objects.select_related("kept", "created_by").filter(pk=job_pk).first() if mine else None
+        if job is None or not job.waiting:
+            return False
+        rows = KeptJob.objects.filter(pk=job_pk)
+        doing = "Writing the file and checking it" if job.kind == KeptJob.Kind.KEEP else "Reading the file"
+        rows.update(state=KeptJob.State.RUNNING, started_at=timezone.now(), progress=doing)
+        done: dict[str, Any] = {"state": KeptJob.State.DONE}
+        try:
+            done["kept"] = _keep(job) if job.kind == KeptJob.Kind.KEEP else _bring_back(job)
+        except MoveError as error:
+            done = {"state": KeptJob.State.FAILED, "error": _sentence(error)}
+        except Exception as error:
+            log.exception("the job %s on a kept study failed", job_pk)
+            done = {"state": KeptJob.State.FAILED, "error": _sentence(error) or type(error).__name__}
+        rows.update(progress="", sealed="", upload="", finished_at=timezone.now(), **done)
+        if job.upload:
+            default_storage.delete(job.upload)
+    return True
+
+
+def _key(job: KeptJob) -> Key:
+    secret = base64.b64decode(unseal(job.sealed, purpose=PURPOSE))
+    return Key(secret, job.kept.passphrase if job.kept is not None else True)
+
+
+def _keep(job: KeptJob) -> KeptStudy:
+    before = KeptStudy.objects.filter(
+        study=job.study, brought_back_at__isnull=True, kept_at__gte=job.created_at
+    ).first()
+    if before is not None:  # an earlier worker did it, and was killed before it could say so
+        return before
+    study = Study.objects.filter(pk=job.study, deleted_at__isnull=True).first()
+    if study is None:
+        raise MoveError("the study isn't there any more")
+    name = f"{FOLDER}/{study.slug}-{secrets.token_urlsafe(12)}.foretell"
+    path = Path(default_storage.path(name))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return study_keep(
+        study=study, path=path, key=_key(job), by=job.created_by, releases=job.without_releases,
+        shared_reports=job.without_shared_reports, stored=name,
+    )  # fmt: skip
+
+
+def _bring_back(job: KeptJob) -> KeptStudy:
+    kept = KeptStudy.objects.filter(pk=job.kept_id or 0).first()
+    if kept is None or job.created_by is None:
+        raise MoveError("the study isn't in a file any more, or the account of whoever asked for it is gone")
+    if kept.brought_back_at is None:
+        path = Path(default_storage.path(job.upload or kept.file))
+        study_bring_back(kept=kept, path=path, key=_key(job), by=job.created_by, slug=job.slug)
+    return kept
+
+
+def kept_study_download(kept: KeptStudy, *, by: User) -> Download | None:
+    """The encrypted file; None if this installation has no copy."""
+    try:
+        file = default_storage.open(kept.file) if kept.file else None
+    except FileNotFoundError:
+        file = None
+    if file is None:
+        return None
+    audit_write(
+        action=AuditAction.DOWNLOADED, workspace=kept.workspace, by=by, target=f"kept study {kept.slug}"
+    )
+    return Download(file, f"{kept.slug}.foretell", "application/octet-stream")
+
+
+def kept_jobs_sweep() -> int:
+    """Queue jobs again that no worker is carrying out; returns how many."""
+    before, sent = timezone.now() - LOST_AFTER, 0
+    lost = KeptJob.objects.filter(state=KeptJob.State.QUEUED, created_at__lt=before)
+    lost |= KeptJob.objects.filter(state=KeptJob.State.RUNNING, started_at__lt=before)
+    for pk in lost.values_list("pk", flat=True):
+        with jobs.lock_held("kept study", pk) as free:
+            pass
+        if free:
+            _send(pk)
+            sent += 1
+    return sent
+
+
+def _passphrase(text: str) -> Key:
+    try:
+        return Key.of_passphrase(text)
+    except MoveError as error:
+        raise ValidationError({"passphrase": _sentence(error)}) from None
+
+
+def _key_file(file: UploadedFile | None) -> Key:
+    try:
+        return Key.of_file(file.read(128 * 1024) if file is not None else b"")
+    except MoveError:
+        raise ValidationError({"key_file": "Upload the key file that the study was kept with."}) from None
+
+
+def _sentence(error: Exception) -> str:
+    said = str(error).strip()
+    return said[:1].upper() + said[1:] + ("" if said.endswith(".") or not said else ".")

@@ -1,0 +1,116 @@
+"""Pages on which the owner of a workspace keeps a study in a file, downloads the file, and brings the study back."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.core.files.storage import default_storage
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotator.core.downloads import download_send
+from annotator.core.service_errors import errors_add
+from annotator.models import Membership, Study
+from annotator.selectors.user import user_of
+from evaluation.forms.kept_studies import BringBackForm, KeepForm
+from evaluation.models import KeptJob
+from evaluation.moves.kept_jobs import bring_back_request, keep_request, kept_study_download
+from evaluation.selectors.kept_study import (
+    keepable_study_get_for,
+    kept_job_get_for,
+    kept_jobs_for,
+    kept_studies_for,
+    kept_study_get_for,
+)
+
+#: How many a page lists.
+MOST = 200
+
+
+@login_required
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def keep(request: HttpRequest, study_pk: int) -> HttpResponse:
+    """Say what keeping an archived study in a file means; a POST starts the job."""
+    study = keepable_study_get_for(user=request.user, pk=study_pk)
+    study.my_role = Membership.Role.OWNER  # type: ignore[attr-defined]
+    form = KeepForm(request.POST or None, study=study)
+    if request.method == "POST" and form.is_valid():
+        try:
+            job = keep_request(study=study, by=user_of(request), **form.cleaned_data)
+        except ValidationError as error:
+            errors_add(form, error)
+        else:
+            return redirect("evaluation:kept_job", pk=job.pk)
+    context = {"study": study, "study_tab": "settings", "form": form, "judgments": study.judgments.count()}
+    return render(request, "evaluation/study_keep.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@never_cache
+@require_GET
+def kept_studies(request: HttpRequest) -> HttpResponse:
+    """The studies of one's workspaces that are in files, and the latest jobs about them."""
+    waiting = kept_jobs_for(user=request.user).filter(state__in=(KeptJob.State.QUEUED, KeptJob.State.RUNNING))
+    context = {"kept": kept_studies_for(user=request.user)[:MOST], "jobs": waiting[:MOST]}
+    return render(request, "evaluation/kept_studies.html", context)
+
+
+@login_required
+@require_GET
+def download(request: HttpRequest, pk: int) -> FileResponse:
+    """The encrypted file."""
+    kept = kept_study_get_for(user=request.user, pk=pk)
+    return download_send(kept_study_download(kept, by=user_of(request)))
+
+
+@login_required
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def bring_back(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask for the key and, if the installation has no copy, for the file; a POST starts the job."""
+    kept = kept_study_get_for(user=request.user, pk=pk)
+    stored = bool(kept.file) and default_storage.exists(kept.file)
+    posted = request.method == "POST"
+    form = BringBackForm(
+        request.POST if posted else None, request.FILES if posted else None, kept=kept, stored=stored
+    )
+    if posted and form.is_valid():
+        try:
+            job = bring_back_request(kept=kept, by=user_of(request), **form.cleaned_data)
+        except ValidationError as error:
+            errors_add(form, error)
+        else:
+            return redirect("evaluation:kept_job", pk=job.pk)
+    context = {"kept": kept, "form": form}
+    return render(request, "evaluation/study_bring_back.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@never_cache
+@require_GET
+def job(request: HttpRequest, pk: int) -> HttpResponse:
+    """One job: its progress, then what has become of the study."""
+    return render(request, "evaluation/kept_job.html", _about(kept_job_get_for(user=request.user, pk=pk)))
+
+
+@login_required
+@never_cache
+@require_GET
+def job_status(request: HttpRequest, pk: int) -> HttpResponse:
+    """The progress of a job, for its page; makes the page reload when it has ended."""
+    found = kept_job_get_for(user=request.user, pk=pk)
+    response = render(request, "evaluation/_kept_job_status.html", _about(found))
+    if not found.waiting:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _about(job: KeptJob) -> dict[str, object]:
+    back = job.kind == KeptJob.Kind.BRING_BACK and job.state == KeptJob.State.DONE
+    return {"job": job, "made": Study.objects.filter(pk=job.study).first() if back else None}
