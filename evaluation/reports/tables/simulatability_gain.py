@@ -173,6 +173,17 @@ def _gain(ctx: Context, entries: _Entries, rows: Mask) -> SimulatabilityGain:
     )
 
 
+def planned_gain(ctx: Context, system: str = "") -> SimulatabilityGain | None:
+    """The gain of one system (of all together without one) against the study's first control arm, as the table's first side has it; None
+    where the table has no such row."""
+    entries = _entries(ctx)
+    if entries is None:
+        return None
+    rows = entries.of_raters(_sides(ctx)[0][1]) & (entries.arm <= 1)
+    rows &= (entries.system == system) | (not system)
+    return _gain(ctx, entries, rows) if rows.any() else None
+
+
 def _of(found: list[_MeasuredGain], column: str) -> list[_MeasuredGain]:
     return [one for one in found if one.column == column]
 
