@@ -18,6 +18,7 @@ urlpatterns = [
         name="study_report_columns",
     ),
     path("studies/<study:study>/plan/", plans.StudyAnalysisPlan.as_view(), name="study_plan"),
+    path("studies/<study:study>/plan/power/", plans.StudyPlanPower.as_view(), name="study_plan_power"),
     path("studies/<study:study>/plan/seal/", plans.StudyPlanSeal.as_view(), name="study_plan_seal"),
     path("reports/<row:pk>/", reports.ReportDetail.as_view(), name="report"),
     path("reports/<row:pk>/content/", reports.ReportContent.as_view(), name="report_content"),

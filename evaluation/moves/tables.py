@@ -322,6 +322,7 @@ LEFT = {
     "evaluation.SigningKey": "a secret of the workspace",
     "evaluation.Release": "a file of its own, which may be published already; keep it, or make it again from the moved study",
     "evaluation.ReleaseText": "part of a release",
+    "evaluation.PlanJob": "a calculation on the plan; its power moves with the plan, and anything else is computed again",
     "evaluation.Report_others": "a report on several studies isn't of one of them; compute it again",
 }
 # fmt: on

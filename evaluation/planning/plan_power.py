@@ -108,7 +108,7 @@ def plan_power(
     numbers = [runs or _runs(_drawn_for(truth)) for truth in truths]
     found, done = [], 0
     for truth, number in zip(truths, numbers, strict=True):
-        draw = _DRAWN.get(truth.one.metric, _draw_precision)
+        draw = DRAWN.get(truth.one.metric, _draw_precision)
         hits = np.zeros((len(sizes), len(counts)))
         for _ in range(number):
             test = draw(truth, rng)
@@ -138,7 +138,8 @@ def _draw_precision(truth: Truth, rng: np.random.Generator) -> Test:
     return test
 
 
-_DRAWN: Mapping[str, Callable[[Truth, np.random.Generator], Test]] = {
+#: How studies of the other metrics are drawn.
+DRAWN: Mapping[str, Callable[[Truth, np.random.Generator], Test]] = {
     "simulatable": draw_shares,
     "share": draw_shares,
     "gain": draw_gain,
@@ -158,23 +159,6 @@ def _drawn_for(truth: Truth) -> int:
 
 def _runs(judgments: int) -> int:
     return int(min(max(_BUDGET // judgments, _LEAST), MOST_RUNS))
-
-
-def judgments_drawn(plan: Plan, structure: Structure) -> int:
-    """About how many judgments ``plan_power`` draws in all by default: a million take some two seconds of processor time.
-
-    >>> from evaluation.planning.plan_document import plan_parse
-    >>> plan = plan_parse({"hypotheses": [{"name": "H", "metric": "precision", "of": "a", "against": "b", "smallest_effect": 0.1}]})
-    >>> judgments_drawn(plan, Structure(40, 3, 3, 2)), judgments_drawn(plan, Structure(100_000, 3, 3, 2))
-    (960000, 600000000)
-    """
-    most = math.ceil(max(SIZES) * structure.instances)
-    truths = [
-        Truth(one, structure, Assumed(), plan.alpha, most, structure.raters + 2)
-        for one in plan.hypotheses
-        if not why_no_power(one)
-    ]
-    return sum(_drawn_for(truth) * _runs(_drawn_for(truth)) for truth in truths)
 
 
 def design_of(

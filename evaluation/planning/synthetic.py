@@ -196,7 +196,9 @@ def draw_arrays(design: StudyDesign, rng: np.random.Generator) -> Drawn:
     people = _choose(labels.size, design.raters, design.redundancy, rng)
     right = rng.random(people.shape) < accuracy[people]
     step = rng.integers(1, len(design.labels), size=people.shape)
-    return Drawn(labels, real, np.where(right, labels[:, None], (labels[:, None] + step) % len(design.labels)))
+    return Drawn(
+        labels, real, np.where(right, labels[:, None], (labels[:, None] + step) % len(design.labels))
+    )
 
 
 def _labels(design: StudyDesign, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -158,7 +158,10 @@ class _Result:
 
     def __init__(self, ctx: Context, plan: Plan, one: Hypothesis, sections: Sequence[Section]) -> None:
         kind = METRICS[one.metric]
-        self.one, self.rule = one, rule_of(ctx) if one.metric in _LABELLED else "per_rater" if kind.about else ""
+        self.one, self.rule = (
+            one,
+            rule_of(ctx) if one.metric in _LABELLED else "per_rater" if kind.about else "",
+        )
         self.shape: Any = "percent" if kind.percent else "number"
         if one.against:
             pair = paired_difference(

@@ -7,10 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.agreement.descriptive import mean_label
 from evaluation.core.estimate import NAN, Estimate, undefined
 from evaluation.core.ratings_table import Ratings
-from evaluation.metrics import Cosine, FollowUps, PerExplanation, all_similarities, generality, per_explanation
+from evaluation.metrics import (
+    Cosine,
+    FollowUps,
+    PerExplanation,
+    all_similarities,
+    generality,
+    per_explanation,
+)
+from evaluation.metrics.over_raters import mean_over_raters
 from evaluation.metrics.paired import mean_by_instance
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.metrics.similarity import Similarity
@@ -21,6 +28,7 @@ from evaluation.reports.by_system import of_system
 from evaluation.reports.columns import labelled_items, rule_of
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import report_encoder
+from evaluation.reports.sections.means import mean_of
 from evaluation.reports.tables.p1_table1 import part_of
 from evaluation.reports.tables.simulatability_gain import planned_gain
 
@@ -58,10 +66,12 @@ def own_value(ctx: Context, one: Hypothesis) -> Estimate | None:
     if isinstance(ratings, str):
         return undefined(ratings)
     if one.metric == "mean":
-        return mean_label(ratings, **ctx.resampling)
+        return mean_of(ctx, ratings)
     clusters = ratings.unit if ratings.clusters is None else ratings.clusters[ratings.unit]
+    values = _numbers(ratings, one)
+    others = mean_over_raters(values, clusters, ratings.rater) if ctx.new_raters else None
     return ratio_estimate(
-        _numbers(ratings, one), np.ones(len(ratings)), clusters, reason="there are no ratings", **ctx.resampling
+        values, np.ones(len(ratings)), clusters, reason="there are no ratings", new_raters=others, **ctx.resampling
     )  # fmt: skip
 
 

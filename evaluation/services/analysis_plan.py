@@ -25,6 +25,7 @@ from evaluation.selectors.analysis_plan import (
     study_design,
     system_names,
 )
+from evaluation.services.plan_job import plan_job_cancel
 
 #: Metrics of predictions, and of predictions with and without the explanation.
 _OF_PREDICTIONS, _OF_ARMS = ("precision", "simulatable", "generality"), ("gain", "nsg")
@@ -49,6 +50,7 @@ def plan_save(*, study: Study, document: Any, user: User | None = None) -> Analy
         return row
     row.full_clean()
     row.save()
+    plan_job_cancel(study=study)
     audit_write(
         action=AuditAction.PLAN_SAVED, study=study, by=user, after={"sha256": digest_of(row.document)}
     )

@@ -58,12 +58,14 @@ def results_of(content: dict[str, Any], row: str) -> float:
     return float(cells_of(content, "agreement-simulation")[row, "All labels Value"]["value"])
 
 
-def utility_study(instances: int = 12, systems: tuple[str, ...] = ("robot-a", "robot-b"), **plan: Any) -> Study:
+def utility_study(
+    instances: int = 12, systems: tuple[str, ...] = ("robot-a", "robot-b"), **plan: Any
+) -> Study:
     study = make_study(hit_type="utility", redundancy=1)
     for number in range(instances):
         for system in systems:
             key = f"i{number:02}{system[-1]}"
-            payload = {"question": f"Is it {number}?", "rationale": "It is.", "options": {"yes": "Yes", "no": "No"}}
+            payload = {"question": f"Is it {number}?", "rationale": "It is."}
             make_item(study, key=key, instance=f"x{number:02}", system=system, payload=payload)
     Instance.objects.update(gold_label="yes")
     plan_save(study=study, document=plan)
