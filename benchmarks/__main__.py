@@ -64,7 +64,8 @@ BENCHMARKS = {
     ),
     "start": Benchmark("benchmarks.start.run", "`make run` again: to its first page, and memory at rest"),
     "turn-cost": Benchmark(
-        "benchmarks.core_loop.turn_cost", "processor time of a submit with its next task, beside another checkout"
+        "benchmarks.core_loop.turn_cost",
+        "processor time of a submit with its next task, beside another checkout",
     ),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
 }

@@ -97,7 +97,7 @@ def build() -> str:
         f"Every interval includes its estimate: {'yes' if _all_hold(finite) else 'NO'}.",
         "\n".join(_finite(finite)),
         "## Coverage of metrics' 95 % intervals for raters like these, and of precision's for these items",
-        f"{raters['about']['runs']:,} simulated studies a design, last run on {raters['about']['date']}: k of the raters on each follow-up, with skills drawn anew from a "
+        f"{raters['about']['runs']:,} simulated studies a design for these items and an eighth of that for raters like these, last run on {raters['about']['date']}: k of the raters on each follow-up, with skills drawn anew from a "
         "population in each study; the truth is that of the population of raters and instances. Gains are of single predictions, precision is of majority labels. For these "
         "items, people judge some of the instances, drawn at random, and the truth is what the same raters' labels on all of the study's items give. "
         f"Every interval includes its estimate: {'yes' if _all_hold(raters) else 'NO'}.",
@@ -307,7 +307,13 @@ def _finite(finite: dict[str, Any]) -> Iterator[str]:
         )
 
 
-RATERS = {"precision": "precision", "share": "share", "accuracy with": "accuracy with", "gain": "gain", "nsg": "NSG"}
+RATERS = {
+    "precision": "precision",
+    "share": "share",
+    "accuracy with": "accuracy with",
+    "gain": "gain",
+    "nsg": "NSG",
+}
 
 
 def _raters(grid: dict[str, Any]) -> Iterator[str]:

@@ -98,10 +98,11 @@ def plan_job_run(*, job_pk: int) -> bool:
     whose worker wakes the next. A calculation whose worker was killed is still ``running`` without its lock, and starts again: the same
     inputs give the same result.
     """
-    workspace = PlanJob.objects.filter(pk=job_pk).values_list("study__workspace_id", flat=True).first()
-    if workspace is None:
+    found = PlanJob.objects.filter(pk=job_pk).values_list("study__workspace_id").first()
+    if found is None:
         return False
-    with jobs.lock_held("plan-job", workspace) as mine:
+    (workspace,) = found
+    with jobs.lock_held("plan-job", workspace or 0) as mine:
         rows = PlanJob.objects.filter(pk=job_pk, state__in=PlanJob.OPEN)
         row = rows.select_related("study").first() if mine else None
         if row is None:
@@ -159,8 +160,9 @@ def _look(row: PlanJob, progress: Progress) -> dict[str, Any]:
 _COMPUTED: dict[str, Callable[[PlanJob, Progress], dict[str, Any]]] = {"power": _power, "look": _look}
 
 
-def _free_of(workspace: int) -> list[int]:
-    waiting = PlanJob.objects.filter(study__workspace_id=workspace, state=PlanJob.State.QUEUED)
+def _free_of(workspace: int | None) -> list[int]:
+    """Those of a workspace that wait, in their order; None: of the studies of no workspace."""
+    waiting = PlanJob.objects.filter(study__workspace=workspace, state=PlanJob.State.QUEUED)
     return list(waiting.order_by("pk").values_list("pk", flat=True))
 
 
@@ -171,7 +173,7 @@ def plan_jobs_sweep() -> int:
     lost |= PlanJob.objects.filter(state=PlanJob.State.RUNNING, started_at__lt=before)
     sent = 0
     for pk, workspace in lost.order_by("pk").values_list("pk", "study__workspace_id"):
-        if jobs.locks_free([("plan-job", workspace)]):
+        if jobs.locks_free([("plan-job", workspace or 0)]):
             _send(pk)
             sent += 1
     return sent

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from annotator.models import Instance, Study
+from annotator.selectors.study import study_hit_type
 from evaluation.planning.plan_document import PlanError
 from evaluation.services.analysis_plan import plan_save, plan_seal
 from tests.evaluation.reports.plans import judge, sealed_study
@@ -65,7 +66,8 @@ def utility_study(
     for number in range(instances):
         for system in systems:
             key = f"i{number:02}{system[-1]}"
-            payload = {"question": f"Is it {number}?", "rationale": "It is."}
+            row = {"question": f"Is it {number}?", "rationale": "It is."}
+            payload = study_hit_type(study).parse_item(row).payload
             make_item(study, key=key, instance=f"x{number:02}", system=system, payload=payload)
     Instance.objects.update(gold_label="yes")
     plan_save(study=study, document=plan)

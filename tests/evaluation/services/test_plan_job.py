@@ -104,7 +104,7 @@ def test_one_at_a_time_in_a_workspace_and_a_killed_workers_starts_again(sent: li
     # Another worker computes the first, and is killed: its connection goes, and with it its lock.
     other = connection.copy()
     with other.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [jobs.lock_key("plan-job", first.workspace_id)])
+        cursor.execute("SELECT pg_advisory_lock(%s)", [jobs.lock_key("plan-job", first.workspace_id or 0)])
     PlanJob.objects.filter(pk=one.pk).update(state="running", started_at=timezone.now() - timedelta(hours=1))
     PlanJob.objects.filter(pk=two.pk).update(created_at=timezone.now() - timedelta(hours=1))
     sent.clear()
