@@ -51,4 +51,5 @@ SENT = {
     "/admin/evaluation/pipeline/PIPELINE/do/cancel/": "editor",
     "/studies/STUDY/plan/": "editor",
     "/api/v1/studies/mine/plan/seal/": "editor",
+    "/api/v1/studies/mine/plan/power/": "editor",
 }
