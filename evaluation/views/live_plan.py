@@ -27,7 +27,8 @@ def live_plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     """
     study = study_get_for(user=request.user, pk=study_pk)
     inputs = plan_look_inputs(study=study)
-    rows, job = [], None
+    rows: list[dict[str, str]] = []
+    job: PlanJob | None = None
     if inputs is not None:
         job = plan_look_request(study=study, inputs=inputs)
         rows = _rows(study, plan_look_latest(study=study))
