@@ -124,10 +124,8 @@ def simulatability_over_raters(
         }
         values, without = {}, {}
         for name, pair in columns.items():
-            sums = np.stack(
-                [np.bincount(of_explanation, weights=np.asarray(one, dtype=np.float64)) for one in pair],
-                axis=1,
-            )
+            parts = [np.bincount(of_explanation, weights=np.asarray(one, dtype=np.float64)) for one in pair]
+            sums = np.stack(parts, axis=1).astype(np.float64)
             with np.errstate(invalid="ignore", divide="ignore"):
                 values[name], without[name] = leave_groups_out(sums, share_of_sums)
         return values, without
