@@ -94,10 +94,11 @@ def _completed_instances(study: Study, ctx: Context) -> list[str]:
     done = items_completed(study)
     if "simulatability" in ctx.hit_type.measures:
         base = ctx.base(ctx.headline.name).base
-        keys, instances = base.unit, base.instance
+        keys, instances = list(base.unit), list(base.instance)
     else:
         items, rows = ctx.data.judgments.items, np.flatnonzero(ctx.data.judgments.in_play)
-        keys, instances = items.key.take(rows).values(""), items.instance_names.take(rows).values("")
+        keys = items.key.take(rows).values("").tolist()
+        instances = items.instance_names.take(rows).values("").tolist()
     last: dict[str, list[datetime | None]] = {}
     for unit, instance in zip(map(str, keys), map(str, instances), strict=True):
         last.setdefault(instance, []).append(done.get(unit))

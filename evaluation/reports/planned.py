@@ -102,16 +102,16 @@ def _refs(ctx: Context, metric: str, name: str, one: Hypothesis) -> Iterator[Ref
         rows = f"{ctx.people.capitalize()}, single labels" if name == ALL else name
         yield Ref(f"accuracy-{exactly(one.variable or variable)}", exactly(rows), "% correct")
     elif metric in OF_UTILITY:
-        shown = "All" if name == ALL else name
+        line = "All" if name == ALL else name
         if metric == "useful":
-            yield Ref("p3-table-3", "Useful", f"{exactly(shown)} | %")
-            yield Ref("p3-table-3-utility", exactly(shown))
+            yield Ref("p3-table-3", "Useful", f"{exactly(line)} | %")
+            yield Ref("p3-table-3-utility", exactly(line))
         else:
-            yield Ref("p3-utility-flows", exactly(shown), _UTILITY[metric])
+            yield Ref("p3-utility-flows", exactly(line), _UTILITY[metric])
     elif metric == "mean":
-        shown, group = ("All", "") if name == ALL else (name, "By system")
+        line, group = ("All", "") if name == ALL else (name, "By system")
         for column in ("Mean", "Mean rank"):
-            yield Ref(f"means-{exactly(one.variable)}", exactly(shown), column, group)
+            yield Ref(f"means-{exactly(one.variable)}", exactly(line), column, group)
         if one.variable == "plausibility" and name != ALL:
             yield Ref("p1-plausibility", exactly(name), "Plausibility")
             yield Ref("p1-plausibility-systems", exactly(name))
