@@ -67,6 +67,10 @@ BENCHMARKS = {
         "benchmarks.core_loop.think",
         "thousands of annotators who take their time, alone and beside another lab's import",
     ),
+    "turn-cost": Benchmark(
+        "benchmarks.core_loop.turn_cost",
+        "processor time of a submit with its next task, beside another checkout",
+    ),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
 }
 

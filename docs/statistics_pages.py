@@ -14,6 +14,7 @@ PACKAGES = (
     "evaluation.planning.confidence_sequence",
     "evaluation.planning.by_money",
     "evaluation.planning.plan_power",
+    "evaluation.planning.plan_drawn",
     "evaluation.planning.sequential",
 )
 
@@ -82,6 +83,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     "Intervals and comparisons": (
         _agreement("bootstrap", "The cluster bootstrap", "bootstrap"),
         _metric("clustered-means", "Ratios of clustered sums", "resample"),
+        _metric("over-raters", "Intervals for raters like these", "over_raters"),
         _agreement("comparisons", "Comparing two systems, families of tests", "comparison"),
         _metric("paired-differences", "Paired differences", "paired"),
         _metric("system-comparison", "Several systems on common instances", "systems"),
@@ -121,7 +123,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         _plan("alpha-spending", "Alpha spending", "alpha_spending"),
         _plan("confidence-sequence", "Confidence sequences", "confidence_sequence"),
         _plan("design-by-money", "Designs by money", "by_money"),
-        _plan("plan-power", "Power of an analysis plan", "plan_power"),
+        _plan("plan-power", "Power of an analysis plan", "plan_power", "plan_drawn"),
         _plan("stopping-rules", "Intervals under a stopping rule", "sequential"),
     ),
 }

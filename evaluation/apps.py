@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.apps import AppConfig
 
 

@@ -22,7 +22,8 @@ from evaluation.agreement import paired_t_test
 from evaluation.metrics.from_ratings import followups_of
 from evaluation.metrics.paired import precision_by_instance
 from evaluation.planning.plan_document import Plan, plan_parse
-from evaluation.planning.plan_power import Assumed, Structure, design_of, instance_outcomes, plan_power
+from evaluation.planning.plan_drawn import Assumed, Structure
+from evaluation.planning.plan_power import design_of, instance_outcomes, plan_power
 from evaluation.planning.sequential import DIFFERENCE, valid_interval
 from evaluation.planning.synthetic import StudyDesign, draw_arrays, draw_study
 

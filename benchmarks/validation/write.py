@@ -23,7 +23,7 @@ TITLES = {
 
 def build() -> str:
     """The whole page."""
-    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched, finite, planned = (
+    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched, finite, planned, raters = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
         for name in (
             "checks",
@@ -38,11 +38,12 @@ def build() -> str:
             "sequential_grid",
             "finite_grid",
             "plan_grid",
+            "raters_grid",
         )
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid`, `raters_grid` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -101,6 +102,12 @@ def build() -> str:
         "The widths are those of helped macro precision. "
         f"Every interval includes its estimate: {'yes' if _all_hold(finite) else 'NO'}.",
         "\n".join(_finite(finite)),
+        "## Coverage of metrics' 95 % intervals for raters like these, and of precision's for these items",
+        f"{raters['about']['runs']:,} simulated studies a design for these items and an eighth of that for raters like these, last run on {raters['about']['date']}: k of the raters on each follow-up, with skills drawn anew from a "
+        "population in each study; the truth is that of the population of raters and instances. Gains are of single predictions, precision is of majority labels. For these "
+        "items, people judge some of the instances, drawn at random, and the truth is what the same raters' labels on all of the study's items give. "
+        f"Every interval includes its estimate: {'yes' if _all_hold(raters) else 'NO'}.",
+        "\n".join(_raters(raters)),
         "## Coverage of simulatability gain's 95 % intervals",
         f"{gain['about']['runs']:,} simulated studies a design, last run on {gain['about']['date']}: instances x follow-ups, three raters of 15 on each "
         "follow-up in each arm unless the design says otherwise. Skill of raters and difficulty of instances and follow-ups are normal on the logit "
@@ -309,6 +316,28 @@ def _finite(finite: dict[str, Any]) -> Iterator[str]:
         yield (
             f"| {design['labelled']} of {design['instances']} | {design['follow_ups']} | {design['precision']:g} | {design['simulator']:g} | "
             f"{' | '.join(cells)} | {widths} |"
+        )
+
+
+RATERS = {
+    "precision": "precision",
+    "share": "share",
+    "accuracy with": "accuracy with",
+    "gain": "gain",
+    "nsg": "NSG",
+}
+
+
+def _raters(grid: dict[str, Any]) -> Iterator[str]:
+    yield "| instances x follow-ups | raters | skill | judged | " + " | ".join(RATERS.values()) + " |"
+    yield "|---|---|---|---|" + "---|" * len(RATERS)
+    for name, row in grid["coverage"].items():
+        design = grid["designs"][name]
+        cells = [_share(row.get(figure)) for figure in RATERS]
+        judged = "all" if design["judged"] == 1 else f"{design['judged']:.0%}"
+        yield (
+            f"| {design['instances']} x {design['follow_ups']} | {design['k']} of {design['raters']} | {design['skill']:g} ± {design['spread']:g} | {judged} | "
+            f"{' | '.join(cells)} |"
         )
 
 

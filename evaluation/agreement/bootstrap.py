@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.agreement.new_raters import NEW_RATERS, RaterVariance
+from evaluation.core.estimand import THESE_ITEMS
 from evaluation.core.estimate import NAN, NOT_ASKED, Estimate
 from evaluation.core.interval import (
     SHARE,
@@ -165,6 +166,7 @@ def add_interval(
     counted: bool = True,
     score: Bounds | None = None,
     normal: bool = False,
+    unjudged: float | None = None,
 ) -> Estimate:
     """The estimate with the 95 % t interval of its bootstrap standard error, and how it was made.
 
@@ -183,6 +185,9 @@ def add_interval(
     With ``score`` bounds it is a score interval between them (``evaluation.core.interval.score_interval``) unless raters are added, with the
     ``normal`` quantile if that is asked for.
 
+    With ``unjudged``, the share of the study's items that nobody has judged, the interval is for these items: the variance over clusters is
+    multiplied by it (:func:`evaluation.core.estimand.unsampled`), and the value is known where it is 0.
+
     No interval, with the reason: no replicates asked for, or fewer than 20; fewer than
     ``evaluation.core.interval.LEAST_CLUSTERS`` clusters; more than 5 % of the replicates undefined; no variation among them.
     """
@@ -192,6 +197,9 @@ def add_interval(
         return replace(estimate, interval=NOT_ASKED)
     if values.size < LEAST_REPLICATES:
         return replace(estimate, interval=f"none: at least {LEAST_REPLICATES} replicates are needed")
+    if unjudged == 0 and new_raters is None:
+        how = f"known: every item was judged, {THESE_ITEMS}"
+        return replace(estimate, low=estimate.value, high=estimate.value, interval=how)
     used = clusters if informative is None else min(informative, clusters)
     if why := too_few(used, word):
         return replace(estimate, interval=why)
@@ -205,13 +213,21 @@ def add_interval(
     if added_variance and error > 0:
         variance, degrees = widened(error**2, added_variance, used - 1)
         error = variance**0.5
+    if unjudged is not None:
+        error *= unjudged**0.5
+        note += f", finite-population correction, {THESE_ITEMS}"
     if new_raters is not None:
         if not new_raters.known:
             return replace(estimate, interval=new_raters.none)
         variance, degrees = new_raters.added_to(error**2, degrees)
         error, note = variance**0.5, f"{note}, {NEW_RATERS}"
     if error <= 1e-12 * max(1.0, abs(estimate.value)):
-        if not counted or bounds != SHARE or min(estimate.value, 1 - estimate.value) > 1e-12:
+        if (
+            unjudged is not None
+            or not counted
+            or bounds != SHARE
+            or min(estimate.value, 1 - estimate.value) > 1e-12
+        ):
             return replace(estimate, interval=f"none: the {word} do not vary")
         low, high = wilson_interval(round(estimate.value), used)
         return replace(estimate, low=low, high=high, interval=f"95 % Wilson interval over {used} {word}")
@@ -252,12 +268,13 @@ def bootstrap(
     biased: bool = False,
     added_variance: float = 0.0,
     counted: bool = True,
+    unjudged: float | None = None,
 ) -> Estimate:
     """Add the 95 % interval of the cluster bootstrap to an estimate; with 0 ``replicates`` there is none.
 
     ``sums`` of shape (C, D) are the clusters' sums, of which ``statistic`` makes the estimate's value: it maps totals of
     shape (B, D) to B values. C clusters are drawn with replacement, ``replicates`` times; the interval is that of
-    ``add_interval``, as are ``new_raters``, ``informative``, ``added_variance`` and ``counted``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
+    ``add_interval``, as are ``new_raters``, ``informative``, ``added_variance``, ``counted`` and ``unjudged``. Efron and Tibshirani (1993), chapter 13; clusters: Davison and Hinkley (1997), section 3.8.
 
     >>> sums = cluster_sums([[1, 0, 1, 1] * 5, [1, 1, 1, 1] * 5])
     >>> found = bootstrap(Estimate(0.75, n=20), sums, ratio, rng=np.random.default_rng(1), bounds=(0, 1))
@@ -278,6 +295,7 @@ def bootstrap(
         biased=biased,
         added_variance=added_variance,
         counted=counted,
+        unjudged=unjudged,
     )
 
 

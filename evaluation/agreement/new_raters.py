@@ -117,7 +117,7 @@ def variance_over_raters(
     leaves = range(int(group.max()) + 1)
     found = [statistics(ratings.where(group[ratings.rater] != left), clusters) for left in leaves]
     return {
-        name: _variance(
+        name: rater_variance(
             np.array([values[name] for values, _ in found]),
             jackknife_deviations(np.stack([without[name] for _, without in found])),
             rated.size,
@@ -145,7 +145,7 @@ def variance_over_pairs(
     total = left.sum(axis=1)
     left = left[total > 1e-12 * weight.sum()]
     left /= left.sum(axis=1, keepdims=True)
-    return _variance(left @ kappa, deviations(left), used.size)
+    return rater_variance(left @ kappa, deviations(left), used.size)
 
 
 def is_for_new_raters(estimate: Estimate) -> bool:
@@ -177,8 +177,13 @@ def _too_few(raters: int) -> RaterVariance:
     return RaterVariance(float("nan"), float("nan"), int(raters))
 
 
-def _variance(values: Floats, deviations: Floats, raters: int) -> RaterVariance:
-    """From the statistic without each of G groups of raters, and each one's deviations over instances."""
+def rater_variance(values: Floats, deviations: Floats, raters: int) -> RaterVariance:
+    """The variance over ``raters`` from a statistic without each of their G groups, shape (G,), and each one's deviations over instances,
+    shape (G, C), of ``jackknife_deviations``. A value that is nan is left out.
+
+    >>> rater_variance(np.array([0.0, 1.0]), np.zeros((2, 3)), 2).raw
+    0.25
+    """
     known = ~np.isnan(values)
     values, deviations = values[known], np.nan_to_num(deviations[known])
     groups = values.size

@@ -10,13 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.core.known_keys import KnownKeysSerializer
 from annotator.models import Membership, Study
 from annotator.selectors.study import study_get_for
 from annotator.selectors.user import user_of
 from evaluation.api.reports import STUDY
+from evaluation.models import PlanJob
 from evaluation.planning.plan_document import PlanError
-from evaluation.selectors.analysis_plan import plan_state
+from evaluation.selectors.analysis_plan import plan_job_latest, plan_state
 from evaluation.services.analysis_plan import plan_save, plan_seal
+from evaluation.services.plan_job import plan_job_cancel, plan_power_request
 
 
 class PlanSerializer(serializers.Serializer):
@@ -71,3 +74,70 @@ class StudyPlanSeal(APIView):
         found = study_get_for(user=request.user, pk=study, role=Membership.Role.EDITOR)
         plan_seal(study=found, user=user_of(request))
         return _shown(found)
+
+
+class PlanPowerAskSerializer(KnownKeysSerializer):
+    """What a power calculation takes for granted."""
+
+    precision = serializers.FloatField(
+        default=0.7,
+        min_value=0.001,
+        max_value=0.999,
+        help_text="Value of the second system: its precision, or its share of the label; for gain and NSG, accuracy without the explanation.",
+    )
+    accuracy = serializers.FloatField(
+        default=0.85,
+        min_value=0.001,
+        max_value=0.999,
+        help_text="How often a rater gives the label of a careful reader.",
+    )
+    clustering = serializers.FloatField(
+        default=0.1, min_value=0.001, max_value=0.999, help_text="Correlation within instances."
+    )
+
+
+class PlanPowerSerializer(serializers.ModelSerializer):
+    """A calculation of a plan's power; ``result`` is null until it is done."""
+
+    assumed = serializers.JSONField(source="inputs.assumed", help_text="What it takes for granted.")
+    result = serializers.JSONField(
+        allow_null=True,
+        help_text="rows: power by hypothesis, instances and raters; without: why a hypothesis has none.",
+    )
+
+    class Meta:
+        model = PlanJob
+        fields = ["state", "done", "total", "assumed", "result", "error", "created_at", "finished_at"]
+
+
+class StudyPlanPower(APIView):
+    """The power of a study's analysis plan, which a worker computes."""
+
+    @extend_schema(parameters=[STUDY], responses=PlanPowerSerializer, operation_id="plan_power_read")
+    def get(self, request: Request, study: str) -> Response:
+        """The latest calculation; 404 if there is none."""
+        found = plan_job_latest(study=study_get_for(user=request.user, pk=study))
+        if found is None:
+            raise Http404("no calculation")
+        return Response(PlanPowerSerializer(found).data)
+
+    @extend_schema(
+        parameters=[STUDY],
+        request=PlanPowerAskSerializer,
+        responses={202: PlanPowerSerializer},
+        operation_id="plan_power_compute",
+    )
+    def post(self, request: Request, study: str) -> Response:
+        """Compute the power. A result from the same plan and assumptions is returned at once; 409 while another calculation is running."""
+        found = study_get_for(user=request.user, pk=study, role=Membership.Role.EDITOR)
+        asked = PlanPowerAskSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        made = plan_power_request(study=found, assumed=asked.validated_data, user=user_of(request))
+        return Response(PlanPowerSerializer(made).data, status=202)
+
+    @extend_schema(parameters=[STUDY], responses={204: None}, operation_id="plan_power_cancel")
+    def delete(self, request: Request, study: str) -> Response:
+        """Cancel the calculation that waits or is running; 404 if there is none."""
+        if not plan_job_cancel(study=study_get_for(user=request.user, pk=study, role=Membership.Role.EDITOR)):
+            raise Http404("no calculation")
+        return Response(status=204)

@@ -34,6 +34,7 @@ urlpatterns = [
         name="study_disagreement",
     ),
     path("studies/<study:study>/plan/", plans.StudyAnalysisPlan.as_view(), name="study_plan"),
+    path("studies/<study:study>/plan/power/", plans.StudyPlanPower.as_view(), name="study_plan_power"),
     path("studies/<study:study>/plan/seal/", plans.StudyPlanSeal.as_view(), name="study_plan_seal"),
     path("studies/<study:study>/keep/", kept.StudyKeep.as_view(), name="study_keep"),
     path("kept-studies/", kept.KeptStudies.as_view(), name="kept_studies"),

@@ -27,8 +27,9 @@ class PlanForm(forms.Form):
         max_length=20_000,
         label="Hypotheses",
         widget=forms.Textarea(attrs={"rows": 5, "placeholder": "H1: precision of robot-a > robot-b by 0.05"}),
-        help_text="One a line: NAME: METRIC of WHOM > OTHER by SMALLEST EFFECT, with >, < or !=. Metrics: precision, simulatable (of a "
-        "system), gain, nsg (of a system or all), kappa (of a simulator), alpha (of all), cell (of TABLE | ROW | COLUMN).",
+        help_text="One a line: NAME: METRIC of WHOM > OTHER by SMALLEST EFFECT, with >, < or !=. Metrics, of a system or "
+        "all: precision, simulatable, generality(jaccard), gain, nsg, share(VARIABLE=LABEL), mean(VARIABLE), right_before, right_after, right_gain, useful. "
+        "Of all or a simulator: kappa, accuracy; of all: alpha. cell of TABLE | ROW | COLUMN.",
     )
     rule = forms.CharField(
         max_length=200, initial="majority", label="How several raters’ labels are combined",
@@ -122,7 +123,7 @@ class PowerForm(forms.Form):
     """What a power calculation takes for granted."""
 
     precision = forms.FloatField(
-        initial=0.7, label="Precision of the second system", help_text="The first has the smallest effect of interest more."
+        initial=0.7, label="Value of the second system", help_text="Its precision, or its share of the label; the first has the smallest effect of interest more. For gain and NSG: accuracy without the explanation."
     )  # fmt: skip
     accuracy = forms.FloatField(
         initial=0.85,
@@ -137,7 +138,7 @@ class PowerForm(forms.Form):
         found = super().clean() or {}
         if not self.errors:
             try:
-                from evaluation.planning.plan_power import Assumed  # with NumPy, which few web processes need
+                from evaluation.planning.plan_drawn import Assumed  # with NumPy, which few web processes need
 
                 self.assumed = Assumed(**found)
             except ValueError as error:

@@ -50,6 +50,7 @@ from evaluation.metrics.judge_correction import (
 )
 from evaluation.metrics.masks import TIED
 from evaluation.metrics.mixed import PROPERTIES, MixedModel, property_model
+from evaluation.metrics.over_raters import mean_over_raters, simulatability_over_raters, sums_over_raters
 from evaluation.metrics.paired import (
     PairedDifference,
     all_pairs,
@@ -175,6 +176,7 @@ __all__ = [
     "judge_corrected_ratio",
     "judge_corrected_simulatable",
     "mean_by_instance",
+    "mean_over_raters",
     "mean_over_systems",
     "mix_generators",
     "normal_against_forced",
@@ -198,6 +200,8 @@ __all__ = [
     "sanity_check",
     "simulatability",
     "simulatability_gain",
+    "simulatability_over_raters",
+    "sums_over_raters",
     "task_accuracy",
     "theils_u",
     "unit_simulatability",

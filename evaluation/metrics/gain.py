@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from annotator.hit_types.base import NEITHER, REFUSAL
 from evaluation.agreement.bootstrap import cluster_sums
+from evaluation.agreement.new_raters import NEW_RATERS, RaterVariance
 from evaluation.core.estimate import NOT_ASKED, Estimate, undefined
 from evaluation.core.interval import AT_MOST_ONE, LEAST_CLUSTERS, SHARE, SIGNED, Bounds, t_interval, too_few
 from evaluation.metrics.forward import NO_LABEL, NO_OUTPUT
+from evaluation.metrics.over_raters import share_of_sums, sums_over_raters
 from evaluation.metrics.paired import PairedDifference, mean_by_instance, paired_difference
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 from evaluation.metrics.simulatability import CANNOT_GUESS, REFUSED
@@ -54,6 +56,7 @@ def simulatability_gain(
     refusals_left_out: bool = False,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
+    raters: Sequence[int] | None = None,
 ) -> SimulatabilityGain:
     """What the explanation adds: accuracy with it less accuracy without it, on the same follow-ups.
 
@@ -75,7 +78,9 @@ def simulatability_gain(
     With ``rng``, 95 % intervals over instances: both arms of an instance are in one cluster. That of NSG is the t interval of
     the logarithm of 1 - NSG, a ratio of two error rates, with the linearised standard error of clusters. NSG is undefined,
     with the reason, where fewer than 8 instances have a wrong prediction without the explanation: then accuracy without it is so near 1
-    that the ratio says nothing. It has no interval where fewer than 3 have one with it. Everything is undefined without a
+    that the ratio says nothing. It has no interval where fewer than 3 have one with it. With ``raters``, the rater of each entry as a
+    whole number, the intervals of the accuracies, the gain and NSG are for raters like these (``evaluation.metrics.over_raters``); those of misled
+    and helped never are. Everything is undefined without a
     follow-up in both arms. Raises ``ValueError`` for unequal lengths, or for a follow-up of two instances. Source: Mayne et al. 2026 (arXiv 2602.02639), Normalized Simulatability Gain; Hase and
     Bansal 2020, section 3.
 
@@ -101,18 +106,32 @@ def simulatability_gain(
     both = (with_it > 0) & (without > 0)
     if single := int(((with_it > 0) ^ (without > 0)).sum()):
         left[ONE_ARM] = single
+    entries = counted & both[pairs]
+    others = (
+        _over_raters(np.asarray(raters)[entries], right[entries], shown[entries], pairs[entries], clusters[entries])
+        if raters is not None and rng is not None and entries.any()
+        else {}
+    )  # fmt: skip
     p, q, own = p[both], q[both], own[both]
 
-    def mean(values: npt.ArrayLike, bounds: Bounds = SHARE) -> Estimate:
+    def mean(values: npt.ArrayLike, bounds: Bounds = SHARE, name: str = "") -> Estimate:
         return ratio_estimate(
-            values, np.ones(p.size), own, rng=rng, replicates=replicates, reason=NO_PAIR, left_out=left, bounds=bounds
+            values, np.ones(p.size), own, rng=rng, replicates=replicates, reason=NO_PAIR, left_out=left, bounds=bounds,
+            new_raters=others.get(name),
         )  # fmt: skip
 
     return SimulatabilityGain(
-        accuracy_with=mean(p),
-        accuracy_without=mean(q),
-        gain=mean(p - q, SIGNED),
-        nsg=normalized_gain(p, q, own, intervals=rng is not None and replicates > 0, left_out=left),
+        accuracy_with=mean(p, name="with"),
+        accuracy_without=mean(q, name="without"),
+        gain=mean(p - q, SIGNED, "gain"),
+        nsg=normalized_gain(
+            p,
+            q,
+            own,
+            intervals=rng is not None and replicates > 0,
+            left_out=left,
+            new_raters=others.get("nsg"),
+        ),
         misled=mean((q > 0.5) & (p < 0.5)),
         helped=mean((p > 0.5) & (q < 0.5)),
         judgments=(int(with_it[both].sum()), int(without[both].sum())),
@@ -127,11 +146,13 @@ def normalized_gain(
     *,
     intervals: bool = True,
     left_out: Mapping[str, int] | None = None,
+    new_raters: RaterVariance | None = None,
 ) -> Estimate:
     """NSG = 1 - (sum of 1 - p) / (sum of 1 - q), for shares of right predictions p and q of shape (F,) in [0, 1].
 
     ``clusters`` are whole-number codes of shape (F,), of instances. See ``simulatability_gain`` for the interval and for where
-    NSG is undefined. Its ratio's standard error is linearised (Cochran 1977, section 6.4, equation 6.13), on the scale of the logarithm.
+    NSG is undefined. Its ratio's standard error is linearised (Cochran 1977, section 6.4, equation 6.13), on the scale of the logarithm. ``new_raters`` is the variance of the ratio of errors over raters, where the
+    interval is for raters like these.
 
     >>> normalized_gain(np.full(10, 0.9), np.full(10, 0.5), np.arange(10)).value
     0.8
@@ -157,12 +178,39 @@ def normalized_gain(
     elif not (why := too_few(number, "instances")):
         residual = wrong_with - ratio * wrong_without
         error = float((number / (number - 1) * (residual**2).sum()) ** 0.5 / wrong_without.sum())
-        if error > 1e-12:
-            low, high = t_interval(value, error, degrees_of_freedom=number - 1, bounds=AT_MOST_ONE)
+        if new_raters is not None and not new_raters.known:
+            why = new_raters.none
+        elif error > 1e-12:
+            degrees: float = number - 1
             how = f"95 % t interval of the logarithm of the ratio of errors, linearised standard error over {number} instances"
+            if new_raters is not None:
+                variance, degrees = new_raters.added_to(error**2, degrees)
+                error, how = variance**0.5, f"{how}, {NEW_RATERS}"
+            low, high = t_interval(value, error, degrees_of_freedom=degrees, bounds=AT_MOST_ONE)
             return Estimate(value, low, high, n=with_it.size, left_out=left, interval=how)
-        why = "none: the instances do not vary"
+        else:
+            why = "none: the instances do not vary"
     return Estimate(value, n=with_it.size, left_out=left, interval=why)
+
+
+def _over_raters(
+    raters: Ints, right: npt.NDArray[np.bool_], shown: npt.NDArray[np.bool_], pairs: Ints, clusters: Ints
+) -> dict[str, RaterVariance]:
+    """The variance over raters of both accuracies, the gain, and the ratio of errors; every follow-up counts once in each arm."""
+    weight = np.zeros(right.size)
+    for arm in (shown, ~shown):
+        weight[arm] = 1.0 / np.bincount(pairs[arm])[pairs[arm]]
+    columns = [part * arm for arm in (shown, ~shown) for part in (weight * right, weight)]
+
+    def over(statistic: Callable[[Floats], Floats]) -> RaterVariance:
+        return sums_over_raters(columns, clusters, raters, statistic)
+
+    return {
+        "with": over(lambda sums: share_of_sums(sums[..., :2])),
+        "without": over(lambda sums: share_of_sums(sums[..., 2:])),
+        "gain": over(lambda sums: share_of_sums(sums[..., :2]) - share_of_sums(sums[..., 2:])),
+        "nsg": over(lambda sums: (1 - share_of_sums(sums[..., :2])) / (1 - share_of_sums(sums[..., 2:]))),
+    }
 
 
 def gain_difference(

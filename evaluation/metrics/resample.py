@@ -17,6 +17,7 @@ from evaluation.agreement.bootstrap import (
     cluster_sums,
     draw_counts,
 )
+from evaluation.agreement.new_raters import RaterVariance
 from evaluation.core.estimate import NOT_ASKED, Estimate, undefined
 from evaluation.core.interval import UNBOUNDED, Bounds
 
@@ -72,6 +73,8 @@ def ratio_estimate(
     left_out: Mapping[str, int] | None = None,
     bounds: Bounds | None = None,
     counted: bool = True,
+    unjudged: float | None = None,
+    new_raters: RaterVariance | None = None,
 ) -> Estimate:
     """Sum of ``numerator`` over sum of ``denominator``, with an interval from drawing clusters.
 
@@ -81,7 +84,7 @@ def ratio_estimate(
     clusters with a positive denominator count. ``n`` is the sum of the denominators. ``bounds`` are the least and the
     greatest value of the statistic, which its interval does not leave: 0 and 1 where every numerator lies between 0 and
     its denominator, else give them. Undefined (with ``reason``) where every denominator is 0. Without ``rng``, or with 0
-    ``replicates``, there is no interval. ``counted`` is ``add_interval``'s. ``ValueError`` for unequal lengths.
+    ``replicates``, there is no interval. ``counted``, ``unjudged`` (for these items) and ``new_raters`` (for raters like these) are ``add_interval``'s. ``ValueError`` for unequal lengths.
 
     >>> ratio_estimate([1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1]).value
     0.75
@@ -105,7 +108,7 @@ def ratio_estimate(
     point = Estimate(float(_mean_ratio(np.asarray(sums.sum(axis=0)).ravel())), n=n, left_out=left)
     return with_interval(
         point, sums, _mean_ratio, rng=rng, replicates=replicates, cluster_word=cluster_word,
-        bounds=bounds or bounds_of(top[used], bottom[used]), counted=counted,
+        bounds=bounds or bounds_of(top[used], bottom[used]), counted=counted, unjudged=unjudged, new_raters=new_raters,
     )  # fmt: skip
 
 
@@ -146,6 +149,8 @@ def with_interval(
     cluster_word: str = "instances",
     bounds: Bounds = UNBOUNDED,
     counted: bool = True,
+    unjudged: float | None = None,
+    new_raters: RaterVariance | None = None,
 ) -> Estimate:
     """The estimate with the cluster bootstrap's interval; with a note if none was requested.
 
@@ -160,8 +165,9 @@ def with_interval(
         drawn = draw_counts(sums.shape[0], replicates, rng)
         values = np.concatenate([statistic(np.asarray(counts @ sums)) for counts in drawn])
         return add_interval(
-            estimate, values, clusters=sums.shape[0], word=cluster_word, bounds=bounds, counted=counted
-        )
+            estimate, values, clusters=sums.shape[0], word=cluster_word, bounds=bounds, counted=counted,
+            unjudged=unjudged, new_raters=new_raters,
+        )  # fmt: skip
     return bootstrap(
         estimate,
         sums,
@@ -171,4 +177,6 @@ def with_interval(
         word=cluster_word,
         bounds=bounds,
         counted=counted,
+        unjudged=unjudged,
+        new_raters=new_raters,
     )

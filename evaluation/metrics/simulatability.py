@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evaluation.agreement.new_raters import RaterVariance
+from evaluation.core.estimand import Items
 from evaluation.core.estimate import Estimate, none_if_nan
-from evaluation.metrics.followups import FollowUps, Key
+from evaluation.metrics.followups import NOT_RATED, FollowUps, Key
 from evaluation.metrics.masks import TIED
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 
@@ -108,7 +110,12 @@ def per_explanation(followups: FollowUps) -> PerExplanation:
 
 
 def simulatability(
-    followups: FollowUps, *, rng: np.random.Generator | None = None, replicates: int = 1_000
+    followups: FollowUps,
+    *,
+    rng: np.random.Generator | None = None,
+    replicates: int = 1_000,
+    items: Items = "like",
+    new_raters: Mapping[str, RaterVariance] | None = None,
 ) -> Simulatability:
     """Simulation precision (macro and micro) and simulatable share.
 
@@ -121,6 +128,8 @@ def simulatability(
     whose real output is not known from precision; explanations without a simulatable follow-up from the macro
     mean. A real output that is a refusal or neither answer is known, and no simulation of it is right, unless the table leaves
     refusals out; ties are left out, unless the table counts them as wrong. All values lie in [0, 1]. With ``rng``, each has a 95 % interval over instances.
+    With ``items`` *these*, it is for the table's own follow-ups, of which those that nobody has rated are unknown: the rated ones must be a random
+    sample of them. ``new_raters`` has figures' variances over raters (``evaluation.metrics.over_raters``), for raters like these.
     Source: Chen et al. 2024, sections 3.2 and 5.
 
     >>> table = FollowUps(
@@ -131,7 +140,11 @@ def simulatability(
     >>> result.precision.value, round(result.precision_micro.value, 3)
     (0.75, 0.667)
     """
-    return summarise([per_explanation(followups)], [followups], rng=rng, replicates=replicates)
+    rated = np.array([why != NOT_RATED for why in followups.missing], dtype=bool) | followups.labelled
+    unjudged = 1.0 - float(rated.mean()) if items == "these" and rated.any() else None
+    return summarise(
+        [per_explanation(followups)], [followups], rng=rng, replicates=replicates, unjudged=unjudged, new_raters=new_raters or {}
+    )  # fmt: skip
 
 
 def by(
@@ -167,6 +180,8 @@ def summarise(
     *,
     rng: np.random.Generator | None,
     replicates: int,
+    unjudged: float | None = None,
+    new_raters: Mapping[str, RaterVariance] = {},
 ) -> Simulatability:
     """Estimates from the counts of one table, or the means of those of several."""
     together = _side_by_side(counts)
@@ -181,7 +196,9 @@ def summarise(
     refused = together.unanswered if refusals_left_out else np.zeros_like(together.unanswered)
     unlabelled_wrong = {TIED} if any(table.ties_wrong for table in tables) else set()
 
-    def estimate(top: npt.ArrayLike, bottom: npt.ArrayLike, reason: str, left: dict[str, int]) -> Estimate:
+    def estimate(
+        top: npt.ArrayLike, bottom: npt.ArrayLike, reason: str, left: dict[str, int], figure: str = ""
+    ) -> Estimate:
         return ratio_estimate(
             top,
             bottom,
@@ -191,6 +208,8 @@ def summarise(
             replicates=replicates,
             reason=reason,
             left_out={why: number for why, number in left.items() if number},
+            unjudged=unjudged,
+            new_raters=new_raters.get(figure),
         )
 
     unrated = {UNLABELLED: int((~rated).sum())}
@@ -210,10 +229,10 @@ def summarise(
     nobody = "no follow-up has an aggregated label"
     share = together.simulatable / np.maximum(together.labelled, 1)
     return Simulatability(
-        precision=estimate(np.nan_to_num(together.precision), defined, why, no_precision),
-        precision_micro=estimate(together.right, together.known, why, pooled),
-        simulatable=estimate(together.simulatable, together.labelled, nobody, unlabelled),
-        simulatable_macro=estimate(share, rated, nobody, unrated),
+        precision=estimate(np.nan_to_num(together.precision), defined, why, no_precision, "precision"),
+        precision_micro=estimate(together.right, together.known, why, pooled, "precision_micro"),
+        simulatable=estimate(together.simulatable, together.labelled, nobody, unlabelled, "simulatable"),
+        simulatable_macro=estimate(share, rated, nobody, unrated, "simulatable_macro"),
         unanswered=estimate(
             together.unanswered,
             together.known + refused,

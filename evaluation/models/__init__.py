@@ -4,7 +4,7 @@ from evaluation.models.endpoint import Endpoint
 from evaluation.models.kept import KeptJob, KeptStudy
 from evaluation.models.part import InstancePart
 from evaluation.models.pipeline import Pipeline, Recipe
-from evaluation.models.plan import AnalysisPlan, PlanLook
+from evaluation.models.plan import AnalysisPlan, PlanJob, PlanLook
 from evaluation.models.release import Release, ReleaseText
 from evaluation.models.report import Report, ReportFile
 from evaluation.models.run import Batch, Call, Run
@@ -22,6 +22,7 @@ __all__ = [
     "KeptJob",
     "KeptStudy",
     "Pipeline",
+    "PlanJob",
     "PlanLook",
     "QuestionVerdict",
     "Recipe",

@@ -333,6 +333,7 @@ LEFT = {
     "evaluation.Batch": "refers to the provider's account of this installation; a run with a batch under way isn't moved",
     "evaluation.FineTuning": "refers to the provider's account of this installation",
     "evaluation.SigningKey": "a secret of the workspace",
+    "evaluation.PlanJob": "a calculation on the plan; its power moves with the plan, and anything else is computed again",
     "evaluation.Report_others": "a report on several studies isn't of one of them; compute it again",
 }
 # fmt: on

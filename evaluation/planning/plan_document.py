@@ -12,23 +12,12 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from annotator.core.tables.json_lines import unstorable
+from evaluation.planning.plan_metrics import METRICS, PAIRED, SIMILARITIES, WATCHED
 
 JSON = dict[str, Any]
 Direction = Literal["greater", "less", "different"]
 Stopping = Literal["none", "obrien_fleming", "pocock", "confidence_sequence"]
 
-#: Name -> what it is in words. ``cell`` names any cell of the report as "table | row | column".
-METRICS = {
-    "precision": "simulation precision",
-    "simulatable": "simulatable share",
-    "gain": "gain from the explanation",
-    "nsg": "normalized simulatability gain (NSG)",
-    "kappa": "mean of Cohen’s κ between people and the simulator",
-    "alpha": "Krippendorff’s α among people",
-    "cell": "value of the report’s cell",
-}
-#: What is a mean over instances: two systems are tested on the instances that they share, and a stopping rule has a valid interval.
-MEANS = ("precision", "simulatable")
 #: Who a hypothesis is about where it is about nobody in particular.
 ALL = "all"
 DIRECTIONS: Mapping[str, Direction] = {">": "greater", "<": "less", "!=": "different"}
@@ -65,8 +54,9 @@ class PlanError(ValueError):
 class Hypothesis:
     """A value of the report compared with another system's (``against``) or with a number (``value``).
 
-    ``of`` is a system, a simulator for kappa, "all", or the cell as "table | row | column". ``smallest_effect`` is the smallest
-    difference of interest, on the scale of the value (0.05 is 5 percentage points).
+    ``of`` is a system, a simulator for kappa, "all", or the cell as "table | row | column". ``about`` is the variable of a mean, "variable=label"
+    of a share, or the similarity of a generality. ``smallest_effect`` is the smallest difference of interest, on the scale of the value (0.05
+    is 5 percentage points).
     """
 
     name: str
@@ -77,6 +67,7 @@ class Hypothesis:
     value: float | None = None
     smallest_effect: float = 0.0
     text: str = ""
+    about: str = ""
 
     def __str__(self) -> str:
         """One line, as forms have it; ``hypothesis_read`` reads it.
@@ -86,7 +77,17 @@ class Hypothesis:
         """
         other = self.against or f"{self.value or 0:g}"
         by = f" by {self.smallest_effect:g}" if self.smallest_effect else ""
-        return f"{self.name}: {self.metric} of {self.of} {SIGNS[self.direction]} {other}{by}"
+        about = f"({self.about})" if self.about else ""
+        return f"{self.name}: {self.metric}{about} of {self.of} {SIGNS[self.direction]} {other}{by}"
+
+    def to_json(self) -> JSON:
+        """As a plain object. ``about`` is left out where it is empty, as in plans from before there was one."""
+        return {name: value for name, value in asdict(self).items() if name != "about" or value}
+
+    @property
+    def variable(self) -> str:
+        """The variable that it is about; empty for the first one."""
+        return self.about.partition("=")[0] if METRICS[self.metric].about != "similarity" else ""
 
     @property
     def cell(self) -> tuple[str, str, str]:
@@ -116,7 +117,7 @@ class Plan:
     def to_json(self) -> JSON:
         """As a plain object, with every field."""
         return asdict(self) | {
-            "hypotheses": [asdict(one) for one in self.hypotheses],
+            "hypotheses": [one.to_json() for one in self.hypotheses],
             "options": dict(self.options),
             "exclusion_rules": dict(self.exclusion_rules),
             "looks": list(self.looks),
@@ -128,10 +129,10 @@ def plan_parse(raw: Any) -> Plan:
 
     >>> plan_parse({"hypotheses": [{"name": "H1", "metric": "alpha", "value": 0.6}]}).hypotheses[0].value
     0.6
-    >>> plan_parse({"hypotheses": [{"name": "H1", "metric": "alfa", "value": 0.6}]})
+    >>> plan_parse({"hypotheses": [{"name": "H1", "metric": "alfa", "value": 0.6}]})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    evaluation.planning.plan_document.PlanError: hypotheses[0].metric: got 'alfa'; expected one of: precision, simulatable, gain, nsg, kappa, alpha, cell
+    evaluation.planning.plan_document.PlanError: hypotheses[0].metric: got 'alfa'; expected one of: ...
     """
     if not isinstance(raw, Mapping):
         raise PlanError({"plan": f"got {_shown(raw)}; expected an object"})
@@ -167,10 +168,10 @@ def plan_parse(raw: Any) -> Plan:
     )
     if found.stopping != "none":
         for number, one in enumerate(hypotheses):
-            if one.metric in METRICS and one.metric not in MEANS:
+            if one.metric in METRICS and one.metric not in WATCHED:
                 read.error(
                     f"hypotheses[{number}].metric", one.metric,
-                    f"one of: {', '.join(MEANS)}, for which there are valid intervals under a stopping rule; or the stopping rule none",
+                    f"one of: {', '.join(WATCHED)}, for which there are valid intervals under a stopping rule; or the stopping rule none",
                 )  # fmt: skip
     if read.errors:
         raise PlanError(read.errors)
@@ -178,15 +179,23 @@ def plan_parse(raw: Any) -> Plan:
 
 
 def hypothesis_read(line: str) -> JSON:
-    """A hypothesis from one line of a form: "NAME: METRIC of WHOM > OTHER by EFFECT", with >, < or !=, and a system or number.
+    """A hypothesis from one line of a form: "NAME: METRIC of WHOM > OTHER by EFFECT", with >, < or !=, and a system or number; what a
+    metric is about is in brackets: "share(helpful=yes) of robot-a".
 
     Raises ``ValueError`` where the line has another shape; ``plan_parse`` checks what it says.
 
     >>> hypothesis_read("H2: nsg of all > 0")["value"]
     0.0
+    >>> hypothesis_read("H3: share(helpful=yes) of robot-a > 0.5")["about"]
+    'helpful=yes'
     """
     name, colon, rest = line.strip().partition(": ")
-    metric, of, rest = rest.partition(" of ")
+    bracket, of, after = rest.partition(") of ")
+    if of and "(" in bracket.partition(" of ")[0]:
+        metric, _, about = bracket.partition("(")
+        rest = after
+    else:
+        (metric, of, rest), about = rest.partition(" of "), ""
     sign = min((s for s in DIRECTIONS if f" {s} " in rest), key=lambda s: rest.index(f" {s} "), default="")
     if not colon or not of or not sign:
         raise ValueError(
@@ -201,6 +210,7 @@ def hypothesis_read(line: str) -> JSON:
         "of": whom.strip(),
         "direction": DIRECTIONS[sign],
     }
+    found |= {"about": about.strip()} if about else {}
     found |= {"against": other.strip()} if number is None else {"value": number}
     if by:
         size = _number_of(effect.strip())
@@ -225,8 +235,8 @@ def _hypothesis(read: _PlanReader, raw: Any, at: str) -> Hypothesis:
     against, value = read.text(raw, "against", at, empty=True), raw.get("value")
     if against and value is not None:
         read.error(f"{at}.value", value, "against or value, not both")
-    elif against and metric in METRICS and metric not in MEANS:
-        read.error(f"{at}.against", against, f"a value: two systems can be compared in {' and '.join(MEANS)}")
+    elif against and metric in METRICS and metric not in PAIRED:
+        read.error(f"{at}.against", against, f"a value: two systems can be compared in {', '.join(PAIRED)}")
     elif not against:
         value = read.number(raw, "value", None, at, least=-1e9, most=1e9)
     found = Hypothesis(
@@ -238,14 +248,31 @@ def _hypothesis(read: _PlanReader, raw: Any, at: str) -> Hypothesis:
         value=None if against else value,
         smallest_effect=read.number(raw, "smallest_effect", 0.0, at, least=0.0, most=1e9),
         text=read.text(raw, "text", at, empty=True),
+        about=read.text(raw, "about", at, empty=True),
     )
+    if metric in METRICS and (expected := _about_expected(found)):
+        read.error(f"{at}.about", found.about, expected)
+    if metric == "alpha" and found.of != ALL:
+        read.error(f"{at}.of", found.of, "all: agreement with a simulator is kappa")
     if metric == "cell" and found.of.count(" | ") < 2:
         read.error(f"{at}.of", found.of, "a cell as “table | row | column”")
-    if metric == "kappa" and found.of == ALL:
-        read.error(f"{at}.of", found.of, "the name of a simulator")
     if against and found.of in (ALL, against):
         read.error(f"{at}.of", found.of, f"a system that is compared with {against}")
     return found
+
+
+def _about_expected(one: Hypothesis) -> str:
+    """What a hypothesis should be about; empty if it is about that."""
+    wanted, (variable, equals, label) = METRICS[one.metric].about, one.about.partition("=")
+    if wanted == "":
+        return "nothing: the metric is of no variable" if one.about else ""
+    if wanted == "similarity":
+        return "" if one.about in ("", *SIMILARITIES) else f"one of: {', '.join(SIMILARITIES)}"
+    if wanted == "label":
+        return "" if variable and equals and label else "a variable and a label, as “helpful=yes”"
+    if wanted == "variable" and not one.about:
+        return "the name of a variable"
+    return ""
 
 
 def _looks(read: _PlanReader, raw: Any, stopping: str) -> tuple[float, ...]:
@@ -344,7 +371,7 @@ def planned_names(plan: Plan) -> Sequence[str]:
     named = [
         name
         for one in plan.hypotheses
-        if one.metric not in ("kappa", "cell")
+        if METRICS[one.metric].whom == "systems"
         for name in (one.of, one.against)
     ]
     return list(dict.fromkeys(name for name in named if name and name != ALL))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,18 @@ import numpy.typing as npt
 
 from evaluation.core.estimate import none_if_nan
 from evaluation.planning.plan_document import Hypothesis, Plan
+from evaluation.planning.plan_drawn import (
+    INSIDE,
+    Assumed,
+    Structure,
+    Test,
+    Truth,
+    draw_agreement,
+    draw_gain,
+    draw_shares,
+    significant,
+)
+from evaluation.planning.plan_metrics import METRICS
 from evaluation.planning.synthetic import Drawn, StudyDesign, draw_arrays
 
 Floats = npt.NDArray[np.float64]
@@ -19,36 +32,8 @@ Floats = npt.NDArray[np.float64]
 SIZES = (0.5, 0.75, 1.0, 1.5, 2.0)
 #: About this many judgments are drawn in all, in at least and at most so many studies.
 _BUDGET, _LEAST, MOST_RUNS = 1_500_000, 100, 400
-#: The least and the largest effect that is looked for.
-_INSIDE = 0.01
-
-
-@dataclass(frozen=True)
-class Assumed:
-    """What a power calculation takes for granted: the precision of the system that is compared with (or that the value is about), a
-    rater's mean probability of a careful reader's label, and the correlation within instances."""
-
-    precision: float = 0.7
-    accuracy: float = 0.85
-    clustering: float = 0.1
-
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if not 0 < value < 1:
-                raise ValueError(f"{name}: got {value:g}; expected a number between 0 and 1")
-
-
-@dataclass(frozen=True)
-class Structure:
-    """A study's own structure: its instances, follow-ups of each explanation, raters for each item, what a judgment costs and how many
-    minutes it takes; ``systems`` is how many explain each instance."""
-
-    instances: int
-    follow_ups: int
-    raters: int
-    systems: int
-    pay: float = 0.0
-    minutes: float = 0.0
+#: Told after each simulated study: how many of how many. It raises to stop.
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -74,11 +59,11 @@ class PowerRow:
 def why_no_power(one: Hypothesis) -> str:
     """Why a hypothesis isn't simulated; empty if it is.
 
-    >>> why_no_power(Hypothesis("H", "alpha", value=0.6))
-    'power is simulated for precision only'
+    >>> why_no_power(Hypothesis("H", "mean", value=0.6, about="rating"))
+    'power isn’t computed for mean, because it depends on how far the numbers spread, which no assumption describes'
     """
-    if one.metric != "precision":
-        return "power is simulated for precision only"
+    if why := METRICS[one.metric].no_power:
+        return f"power isn’t computed for {one.metric}, because {why}"
     if not one.smallest_effect:
         return "the hypothesis names no smallest effect of interest"
     return ""
@@ -93,15 +78,18 @@ def plan_power(
     raters: Sequence[int] = (),
     sizes: Sequence[float] = SIZES,
     runs: int = 0,
+    progress: Progress | None = None,
 ) -> list[PowerRow]:
-    """The power of each hypothesis on precision, for each number of instances and of raters for each item.
+    """The power of each hypothesis, for each number of instances and of raters for each item.
 
-    Studies are drawn in which the smallest effect of interest is true: the first system's precision is that much above (for "less", below)
-    the second's, or the system's above the number. Labels are combined by majority, ties left out; each instance's mean precision is
-    compared by a two-sided t test over instances at alpha, divided by the number of hypotheses unless nothing is corrected (Holm's
+    Studies are drawn in which the smallest effect of interest is true: the first system's value is that much above (for "less", below)
+    the second's, or the value above the number. For precision, labels are combined by majority, ties left out; other metrics are drawn as the
+    functions of ``evaluation.planning.plan_drawn`` say. Each instance's mean is compared by a two-sided t test over instances at alpha, NSG and
+    agreement by their standard errors over instances; alpha is divided by the number of hypotheses unless nothing is corrected (Holm's
     correction finds at least as much). ``sizes`` multiply the planned instances; ``raters`` are 1 to two more than planned by default. ``runs``
     studies are drawn, by default 100 to 400, so that they take seconds; smaller studies are parts of larger ones, so curves are smooth. Hypotheses
-    for which ``why_no_power`` has a reason are left out. Raters' errors shrink differences and are included. Raises ``ValueError`` where the effect leaves no room in [0, 1].
+    for which ``why_no_power`` has a reason are left out. Raters' errors shrink differences of precision and are included. ``progress`` is called after each study
+    with how many are done and how many there are. Raises ``ValueError`` where the effect leaves no room in [0, 1].
 
     >>> from evaluation.planning.plan_document import plan_parse
     >>> plan = plan_parse({"hypotheses": [{"name": "H", "metric": "precision", "of": "a", "against": "b", "smallest_effect": 0.3}]})
@@ -110,58 +98,67 @@ def plan_power(
     (True, 360)
     """
     counts = sorted(set(raters) or {*range(1, structure.raters + 3)})
-    found = []
-    for one in plan.hypotheses:
-        if why_no_power(one):
-            continue
-        alpha = plan.alpha if plan.correction == "none" else plan.alpha / len(plan.hypotheses)
-        design = design_of(
-            one, structure, assumed, instances=math.ceil(max(sizes) * structure.instances), raters=max(counts)
-        )
-        number = runs or runs_of(design)
+    alpha = plan.alpha if plan.correction == "none" else plan.alpha / len(plan.hypotheses)
+    instances = [math.ceil(size * structure.instances) for size in sizes]
+    truths = [
+        Truth(one, structure, assumed, alpha, max(instances), max(counts))
+        for one in plan.hypotheses
+        if not why_no_power(one)
+    ]
+    numbers = [runs or _runs(_drawn_for(truth)) for truth in truths]
+    found, done = [], 0
+    for truth, number in zip(truths, numbers, strict=True):
+        draw = DRAWN.get(truth.one.metric, _draw_precision)
         hits = np.zeros((len(sizes), len(counts)))
         for _ in range(number):
-            drawn = draw_arrays(design, rng)
-            for column, k in enumerate(counts):
-                values = instance_outcomes(drawn, design, k, one)
-                for row, size in enumerate(sizes):
-                    part = values[: math.ceil(size * structure.instances)]
-                    hits[row, column] += _significant(part, one, alpha)
-        for row, size in enumerate(sizes):
-            for column, k in enumerate(counts):
-                found.append(
-                    _row(
-                        one,
-                        structure,
-                        math.ceil(size * structure.instances),
-                        k,
-                        float(hits[row, column]) / number,
-                        number,
-                    )
-                )
+            test = draw(truth, rng)
+            for (row, size), (column, k) in product(enumerate(instances), enumerate(counts)):
+                hits[row, column] += test(size, k)
+            done += 1
+            if progress:
+                progress(done, sum(numbers))
+        for (row, size), (column, k) in product(enumerate(instances), enumerate(counts)):
+            found.append(_row(truth.one, structure, size, k, float(hits[row, column]) / number, number))
     return found
 
 
-def judgments_drawn(plan: Plan, structure: Structure) -> int:
-    """About how many judgments ``plan_power`` draws in all by default: a million take some two seconds of processor time.
+def _draw_precision(truth: Truth, rng: np.random.Generator) -> Test:
+    """One study on precision."""
+    design = design_of(
+        truth.one, truth.structure, truth.assumed, instances=truth.instances, raters=truth.raters
+    )
+    drawn = draw_arrays(design, rng)
+    outcomes: dict[int, Floats] = {}
 
-    >>> from evaluation.planning.plan_document import plan_parse
-    >>> plan = plan_parse({"hypotheses": [{"name": "H", "metric": "precision", "of": "a", "against": "b", "smallest_effect": 0.1}]})
-    >>> judgments_drawn(plan, Structure(40, 3, 3, 2)), judgments_drawn(plan, Structure(100_000, 3, 3, 2))
-    (960000, 600000000)
-    """
-    drawn = 0
-    for one in plan.hypotheses:
-        if not why_no_power(one):
-            systems = 2 if one.against else 1
-            of_one = (
-                math.ceil(max(SIZES) * structure.instances)
-                * systems
-                * structure.follow_ups
-                * (structure.raters + 2)
-            )
-            drawn += of_one * int(min(max(_BUDGET // of_one, _LEAST), MOST_RUNS))
-    return drawn
+    def test(instances: int, k: int) -> bool:
+        if k not in outcomes:
+            outcomes[k] = instance_outcomes(drawn, design, k, truth.one)
+        return significant(outcomes[k][:instances], truth.one, truth.alpha)
+
+    return test
+
+
+#: How studies of the other metrics are drawn.
+DRAWN: Mapping[str, Callable[[Truth, np.random.Generator], Test]] = {
+    "simulatable": draw_shares,
+    "share": draw_shares,
+    "gain": draw_gain,
+    "nsg": draw_gain,
+    "kappa": draw_agreement,
+    "alpha": draw_agreement,
+}
+
+
+def _drawn_for(truth: Truth) -> int:
+    """How many judgments are drawn for one study of a hypothesis."""
+    one, structure = truth.one, truth.structure
+    systems = 2 if one.against else structure.systems if one.metric in ("kappa", "alpha") else 1
+    arms = 2 if one.metric in ("gain", "nsg") else 1
+    return truth.instances * systems * structure.follow_ups * truth.raters * arms
+
+
+def _runs(judgments: int) -> int:
+    return int(min(max(_BUDGET // judgments, _LEAST), MOST_RUNS))
 
 
 def design_of(
@@ -171,10 +168,10 @@ def design_of(
     sign = -1.0 if one.direction == "less" else 1.0
     base = assumed.precision if one.against else float(one.value or 0.0)
     first = base + sign * one.smallest_effect
-    if not _INSIDE <= first <= 1 - _INSIDE:
+    if not INSIDE <= first <= 1 - INSIDE:
         raise ValueError(
             f"{one.name}: a precision of {base:g} {'minus' if sign < 0 else 'plus'} the smallest effect {one.smallest_effect:g} is {first:g}; "
-            f"expected from {_INSIDE:g} to {1 - _INSIDE:g}"
+            f"expected from {INSIDE:g} to {1 - INSIDE:g}"
         )
     return StudyDesign(
         instances=instances,
@@ -193,7 +190,7 @@ def runs_of(design: StudyDesign) -> int:
     >>> runs_of(StudyDesign(instances=100, follow_ups=2, redundancy=5)), runs_of(StudyDesign())
     (400, 250)
     """
-    return int(min(max(_BUDGET // design.judgments, _LEAST), MOST_RUNS))
+    return _runs(design.judgments)
 
 
 def instance_outcomes(drawn: Drawn, design: StudyDesign, k: int, one: Hypothesis) -> Floats:
@@ -214,23 +211,8 @@ def instance_outcomes(drawn: Drawn, design: StudyDesign, k: int, one: Hypothesis
     return np.asarray(precision[:, 0] - float(one.value or 0.0))
 
 
-def _significant(values: Floats, one: Hypothesis, alpha: float) -> bool:
-    """Whether a two-sided t test finds the mean on the side that the hypothesis says."""
-    from scipy.special import stdtr
-
-    known = values[~np.isnan(values)]
-    if known.size < 2:
-        return False
-    error = known.std(ddof=1) / math.sqrt(known.size)
-    if error == 0:
-        return False
-    t = float(known.mean() / error)
-    side = {"greater": t > 0, "less": t < 0, "different": True}[one.direction]
-    return side and 2 * float(stdtr(known.size - 1, -abs(t))) <= alpha
-
-
 def _row(one: Hypothesis, structure: Structure, instances: int, k: int, power: float, runs: int) -> PowerRow:
-    judgments = instances * structure.systems * structure.follow_ups * k
+    judgments = instances * structure.systems * structure.follow_ups * structure.arms * k
     return PowerRow(
         hypothesis=one.name,
         instances=instances,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evaluation.planning.plan_document import CORRECTIONS, METRICS, STOPPING, TESTS, Hypothesis, Plan
+from evaluation.planning.plan_document import CORRECTIONS, STOPPING, TESTS, Hypothesis, Plan
+from evaluation.planning.plan_metrics import METRICS, SIMILARITIES
 
 _HOW = {"greater": "is greater than", "less": "is less than", "different": "differs from"}
 
@@ -15,15 +16,31 @@ def hypothesis_words(one: Hypothesis) -> str:
 
     >>> hypothesis_words(Hypothesis("H1", "precision", "robot-a", against="robot-b", smallest_effect=0.05))
     'The simulation precision of robot-a is greater than that of robot-b (smallest effect of interest: 0.05).'
+    >>> hypothesis_words(Hypothesis("H2", "share", "robot-a", value=0.5, about="helpful=yes"))
+    'The share of the label “yes” in “helpful” of robot-a is greater than 0.5.'
     """
-    of = "" if one.metric == "alpha" else f" of {'all systems' if one.of == 'all' else one.of}"
-    if one.metric == "kappa":
-        of = f" {one.of}"
-    if one.metric == "cell":
+    kind = METRICS[one.metric]
+    of = f" of {'all systems' if one.of == 'all' else one.of}"
+    if kind.whom == "people":
+        of = ""
+    elif one.metric == "kappa":
+        of = " among people" if one.of == "all" else f" between people and {one.of}"
+    elif kind.whom == "raters":
+        of = f" of {'people' if one.of == 'all' else one.of}"
+    elif one.metric == "cell":
         of = f" “{one.of}”"
     other = f"that of {one.against}" if one.against else f"{one.value or 0:g}"
     effect = f" (smallest effect of interest: {one.smallest_effect:g})" if one.smallest_effect else ""
-    return f"The {METRICS[one.metric]}{of} {_HOW[one.direction]} {other}{effect}."
+    return f"The {kind.words}{_about(one)}{of} {_HOW[one.direction]} {other}{effect}."
+
+
+def _about(one: Hypothesis) -> str:
+    kind, (variable, _, label) = METRICS[one.metric].about, one.about.partition("=")
+    if kind == "label":
+        return f" “{label}” in “{variable}”"
+    if kind == "similarity":
+        return f" ({one.about or SIMILARITIES[0]})"
+    return f" of “{variable}”" if variable and kind == "variable" else f" on “{variable}”" if variable else ""
 
 
 def plan_markdown(

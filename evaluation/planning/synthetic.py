@@ -172,9 +172,11 @@ def draw_study(design: StudyDesign, rng: np.random.Generator) -> SyntheticStudy:
 class Drawn:
     """A drawn study without names: codes in ``design.labels``, in the order of instance, system, follow-up.
 
-    ``real`` of shape (items,) is each system's real output, ``value`` of shape (items, redundancy) what different raters answered.
+    ``label`` of shape (items,) is what a careful reader would answer, ``real`` each system's real output, ``value`` of shape (items,
+    redundancy) what different raters answered.
     """
 
+    label: npt.NDArray[np.int64]
     real: npt.NDArray[np.int64]
     value: npt.NDArray[np.int64]
 
@@ -194,7 +196,9 @@ def draw_arrays(design: StudyDesign, rng: np.random.Generator) -> Drawn:
     people = _choose(labels.size, design.raters, design.redundancy, rng)
     right = rng.random(people.shape) < accuracy[people]
     step = rng.integers(1, len(design.labels), size=people.shape)
-    return Drawn(real, np.where(right, labels[:, None], (labels[:, None] + step) % len(design.labels)))
+    return Drawn(
+        labels, real, np.where(right, labels[:, None], (labels[:, None] + step) % len(design.labels))
+    )
 
 
 def _labels(design: StudyDesign, rng: np.random.Generator) -> npt.NDArray[np.int64]:

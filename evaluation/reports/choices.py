@@ -120,8 +120,8 @@ class Choices:
     without an answer, in accuracy.
     ``cannot_guess`` says what “cannot guess” counts as in what an explanation adds, where it is left out of precision anyway.
     ``epsilon`` is that of the alternative annotator test: what a person may be worth more than a simulator that replaces people.
-    ``items`` says whether prediction-powered intervals are for items like these or for these items, ``raters`` whether those of agreement are for
-    these raters or for raters like these. ``money`` is what a next study may cost; 0: what this study's judgments did. ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
+    ``items`` says whether the intervals of precision and of prediction-powered estimates are for items like these or for these items, ``raters``
+    whether those of agreement, precision, gains, shares and means are for these raters or for raters like these. ``money`` is what a next study may cost; 0: what this study's judgments did. ``by`` names an attribute that makes groups, ``only`` filters by attributes. Pairs of raters that share fewer than ``min_overlap`` units are
     listed but not averaged. ``replicates`` bootstrap replicates drawn from ``seed`` make the intervals; 0 replicates:
     no intervals. ``encoder`` embeds texts for the cosine.
 
@@ -172,11 +172,11 @@ class Choices:
     )  # fmt: skip
     items: str = _choice(
         "like", "option", "Intervals are about", options=ITEMS, later=True,
-        hint="Prediction-powered estimates can be for the study’s own items: narrower, with no width once people have judged every item. Each table says what its intervals are for.",
+        hint="Prediction-powered estimates, precision and the simulatable share can be for the study’s own items: narrower, with no width once people have judged every item. Each table says what its intervals are for.",
     )  # fmt: skip
     raters: str = _choice(
-        "these", "option", "Intervals of agreement are for", options=RATERS, later=True,
-        hint="Agreement can be generalised to other raters of the same kind: wider, from five raters on. Other intervals are for these raters.",
+        "these", "option", "Intervals are for", options=RATERS, later=True,
+        hint="Agreement, precision, gains, shares and means can be generalised to other raters of the same kind: wider, from five raters on. Other intervals are for these raters.",
     )  # fmt: skip
     money: int = _choice(
         0, "whole", "Money for the next study", most=10**9, later=True,

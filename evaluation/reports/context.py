@@ -122,6 +122,11 @@ class Context:
         """What the chosen intervals are about: these items, or items like these."""
         return "these" if self.choices.items == "these" else "like"
 
+    @property
+    def new_raters(self) -> bool:
+        """Whether the chosen intervals are for raters like these, and not for these raters."""
+        return self.choices.raters == "like"
+
     def once(self, name: str, make: Callable[[], T]) -> T:
         """The result of ``make``, computed when a section first needs it under this name."""
         if name not in self._kept:
@@ -146,7 +151,7 @@ class Context:
                 min_overlap=self.choices.min_overlap,
                 named=self.named,
                 epsilon=float(self.choices.epsilon),
-                new_raters=self.choices.raters == "like",
+                new_raters=self.new_raters,
                 **self.resampling,
             )
         return self._agreements[key]

@@ -14,20 +14,23 @@ from annotator.core.canonical import digest_of
 from annotator.models import Study
 from evaluation.agreement import holm
 from evaluation.core.estimate import NAN, Estimate, undefined
-from evaluation.metrics import PerExplanation, paired_difference, per_explanation
-from evaluation.metrics.paired import mean_by_instance
-from evaluation.planning.plan_document import ALL, MEANS, STOPPING, Hypothesis, Plan, plan_parse
+from evaluation.metrics import paired_difference
+from evaluation.planning.plan_document import STOPPING, Hypothesis, Plan, plan_parse
+from evaluation.planning.plan_metrics import METRICS, OF_UTILITY, SHARE, SIGNED
 from evaluation.planning.plan_text import hypothesis_words
-from evaluation.planning.sequential import DIFFERENCE, SHARE, valid_interval
+from evaluation.planning.sequential import valid_interval
 from evaluation.reports.choices import Choices, spec_of
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import JSON, Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.plan_values import by_instance, limits_of, outcomes, own_value
 from evaluation.reports.planned import SECTION, Ref, refs_of
 from evaluation.reports.words import count
 from evaluation.selectors.analysis_plan import sealed_plan
 from evaluation.selectors.plan_deviations import items_completed, study_deviations
 
+#: Metrics of one label for each unit, by the report's rule.
+_LABELLED = ("precision", "simulatable", "generality", *OF_UTILITY)
 #: Choices that can change a planned value.
 _OPTIONS = (
     "count", "rule", "labels", "restriction", "refusals", "ties", "blanks", "cannot_guess", "by", "only", "items", "raters", "exclusions",
@@ -80,42 +83,27 @@ def valid_intervals(ctx: Context, plan: Plan, design: Mapping[str, Any]) -> list
     order = _completed_instances(ctx.study, ctx)
     found = []
     for one in plan.hypotheses:
-        first, second = by_instance(ctx, one.metric, one.of), by_instance(ctx, one.metric, one.against)
-        values = [first.get(x, NAN) - (second.get(x, NAN) if one.against else 0.0) for x in order]
-        limits = DIFFERENCE if one.against else SHARE
+        limits = limits_of(one, METRICS[one.metric].limits or SHARE)
+        values = outcomes(ctx, one, order)
         found.append(valid_interval(values, planned=int(design["instances"]), plan=plan, limits=limits))
     return found
 
 
 def _completed_instances(study: Study, ctx: Context) -> list[str]:
-    """The instances all of whose follow-ups are complete, in the order of completion."""
-    done, base = items_completed(study), ctx.base(ctx.headline.name).base
+    """The instances all of whose items are complete, in the order of completion."""
+    done = items_completed(study)
+    if "simulatability" in ctx.hit_type.measures:
+        base = ctx.base(ctx.headline.name).base
+        keys, instances = list(base.unit), list(base.instance)
+    else:
+        items, rows = ctx.data.judgments.items, np.flatnonzero(ctx.data.judgments.in_play)
+        keys = items.key.take(rows).values("").tolist()
+        instances = items.instance_names.take(rows).values("").tolist()
     last: dict[str, list[datetime | None]] = {}
-    for unit, instance in zip(map(str, base.unit), map(str, base.instance), strict=True):
+    for unit, instance in zip(map(str, keys), map(str, instances), strict=True):
         last.setdefault(instance, []).append(done.get(unit))
     whole = {name: [at for at in times if at] for name, times in last.items() if all(times)}
     return sorted(whole, key=lambda name: (max(whole[name]), name))
-
-
-def by_instance(ctx: Context, metric: str, system: str) -> dict[str, float]:
-    """The mean of the metric (precision or simulatable share) over an instance's explanations, by instance; empty for another metric."""
-    if metric not in MEANS or not system:
-        return {}
-    counts = [per_explanation(table) for table in ctx.follow_ups(ctx.headline.name, rule_of(ctx))]
-    if not counts:
-        return {}
-    values = np.concatenate([_values(one, metric) for one in counts])
-    kept = np.concatenate(
-        [np.array([system in (ALL, name) for name in one.system], dtype=bool) for one in counts]
-    )
-    instance = np.concatenate([one.instance for one in counts])
-    return mean_by_instance(values[kept], instance[kept].tolist())
-
-
-def _values(one: PerExplanation, metric: str) -> np.ndarray:
-    if metric == "precision":
-        return one.precision
-    return np.where(one.labelled > 0, one.simulatable / np.maximum(one.labelled, 1), np.nan)
 
 
 def plan_section(ctx: Context, facts: Mapping[str, Any], sections: Sequence[Section]) -> Section:
@@ -170,22 +158,26 @@ class _Result:
     """One hypothesis: the two values that it compares, their difference with its interval, and the p value."""
 
     def __init__(self, ctx: Context, plan: Plan, one: Hypothesis, sections: Sequence[Section]) -> None:
-        self.one, self.rule = one, rule_of(ctx) if one.metric in MEANS else ""
-        self.shape: Any = "percent" if one.metric in (*MEANS, "gain") else "number"
+        kind = METRICS[one.metric]
+        self.one, self.rule = (
+            one,
+            rule_of(ctx) if one.metric in _LABELLED else "per_rater" if kind.about else "",
+        )
+        self.shape: Any = "percent" if kind.percent else "number"
         if one.against:
             pair = paired_difference(
-                by_instance(ctx, one.metric, one.of),
-                by_instance(ctx, one.metric, one.against),
+                by_instance(ctx, one, one.of),
+                by_instance(ctx, one, one.against),
                 names=(one.of, one.against),
                 rng=np.random.default_rng(ctx.choices.seed),
                 replicates=ctx.choices.replicates,
-                bounds=(0.0, 1.0),
+                bounds=kind.limits or (SIGNED if one.metric == "gain" else None),
             )
             self.first, self.second, self.difference = pair.first_mean, pair.second_mean, pair.difference
             self.p = pair.p_permutation if plan.test == "permutation" else pair.p_t
             return
         value = float(one.value or 0.0)
-        self.first = _cell_of(sections, refs_of(ctx, one))
+        self.first = own_value(ctx, one) or _cell_of(sections, refs_of(ctx, one))
         self.second = Estimate(value, n=self.first.n)
         self.difference = _less(self.first, value)
         self.p = p_of_interval(self.first, value)

@@ -10,14 +10,11 @@ from evaluation.reports.compute import context_of
 from evaluation.reports.plan_results import valid_intervals
 from evaluation.selectors.analysis_plan import people_judgments, sealed_plan
 
-#: With more judgments than this, a web request doesn't compute it.
-MOST = 50_000
-
 
 def planned_so_far(*, study: Study) -> list[tuple[Hypothesis, Estimate]] | None:
     """Each hypothesis with its value and valid interval; None without a sealed plan that has a stopping rule.
 
-    The plain interval of the same value is never computed here. With more than 50,000 judgments the values are undefined and say so.
+    The plain interval of the same value is never computed here.
     """
     facts = sealed_plan(study=study)
     if facts is None:
@@ -25,14 +22,8 @@ def planned_so_far(*, study: Study) -> list[tuple[Hypothesis, Estimate]] | None:
     plan = plan_parse(facts["plan"])
     if plan.stopping == "none":
         return None
-    number = people_judgments(study).count()
-    if not number or number > MOST:
-        reason = (
-            "nobody has judged yet"
-            if not number
-            else "the study is too large for this page; compute a report"
-        )
-        return [(one, undefined(reason)) for one in plan.hypotheses]
+    if not people_judgments(study).exists():
+        return [(one, undefined("nobody has judged yet")) for one in plan.hypotheses]
     ctx = context_of(study, Choices.parse({**plan.options, "replicates": 0}))
     found = valid_intervals(ctx, plan, facts["design"])
     why = undefined("no judgment counts")

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from evaluation.planning.plan_document import ALL, Hypothesis, Plan
+from evaluation.planning.plan_metrics import OF_UTILITY
 from evaluation.reports.content import JSON
 from evaluation.reports.context import Context
 from evaluation.reports.denominators import NAMED
@@ -90,10 +91,33 @@ def _refs(ctx: Context, metric: str, name: str, one: Hypothesis) -> Iterator[Ref
         yield Ref("simulatability-gain", exactly(shown_row), {"gain": "Gain", "nsg": "NSG"}[metric], side)
     elif metric in ("kappa", "alpha"):
         labels = "All labels" if ctx.choices.labels == "all" else "Without “cannot guess”"
-        rows = f"*κ* with {exactly(name)}" if metric == "kappa" else "Krippendorff’s α, *"
-        yield Ref(f"agreement-{exactly(variable)}", rows, f"{labels} | Value")
+        asked = exactly(one.variable or variable)
+        # Weighted kappas have their name in the title: "Cohen’s κ, quadratic weights".
+        whom = "with each other" if name == ALL else f"with {exactly(name)}"
+        rows = f"*κ*{exactly(ctx.people)} {whom}" if metric == "kappa" else "Krippendorff’s α, *"
+        yield Ref(f"agreement-{asked}", rows, f"{labels} | Value")
         if metric == "kappa":
-            yield Ref(f"agreement-{exactly(variable)}-kappa", f"* with {exactly(name)}")
+            yield Ref(f"agreement-{asked}-kappa", f"* {whom}")
+    elif metric == "accuracy":
+        rows = f"{ctx.people.capitalize()}, single labels" if name == ALL else name
+        yield Ref(f"accuracy-{exactly(one.variable or variable)}", exactly(rows), "% correct")
+    elif metric in OF_UTILITY:
+        line = "All" if name == ALL else name
+        if metric == "useful":
+            yield Ref("p3-table-3", "Useful", f"{exactly(line)} | %")
+            yield Ref("p3-table-3-utility", exactly(line))
+        else:
+            yield Ref("p3-utility-flows", exactly(line), _UTILITY[metric])
+    elif metric == "mean":
+        line, group = ("All", "") if name == ALL else (name, "By system")
+        for column in ("Mean", "Mean rank"):
+            yield Ref(f"means-{exactly(one.variable)}", exactly(line), column, group)
+        if one.variable == "plausibility" and name != ALL:
+            yield Ref("p1-plausibility", exactly(name), "Plausibility")
+            yield Ref("p1-plausibility-systems", exactly(name))
+
+
+_UTILITY = {"right_before": "Right before", "right_after": "Right after", "right_gain": "Difference"}
 
 
 def marked(content: JSON, refs: Sequence[Ref]) -> JSON:

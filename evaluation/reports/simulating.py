@@ -15,6 +15,7 @@ from evaluation.metrics import (
     per_rater_simulatability,
     simulatability,
 )
+from evaluation.metrics.over_raters import simulatability_over_raters
 from evaluation.reports.content import TableColumn
 from evaluation.reports.context import Context
 from evaluation.reports.method_titles import method_title
@@ -50,7 +51,12 @@ def judges(ctx: Context) -> list[Judge]:
 def measure(ctx: Context, judge: Judge) -> Simulatability:
     """Precision and simulatable share with a judge's labels: of one table, or the mean over raters."""
     if len(judge.tables) == 1:
-        return simulatability(judge.tables[0], **ctx.resampling)
+        table, others = judge.tables[0], None
+        if ctx.new_raters and not judge.rule.startswith("single:"):
+            rule = ctx.combining(ctx.headline.name, ctx.rule_for(ctx.headline.name, judge.rule))
+            ratings = ctx.of_raters(ctx.ratings(ctx.headline.name))
+            others = simulatability_over_raters(table, ratings, rule) if ctx.choices.replicates else None
+        return simulatability(table, items=ctx.items, new_raters=others, **ctx.resampling)
     named = {str(number): table for number, table in enumerate(judge.tables)}
     return per_rater_simulatability(named, **ctx.resampling)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Max, QuerySet
 
-from annotator.models import Item, Judgment, Place, Study
-from evaluation.models import AnalysisPlan
+from annotator.models import Exclusion, Item, Judgment, Place, Study
+from evaluation.models import AnalysisPlan, PlanJob
 from evaluation.planning.plan_document import Plan, plan_parse
 from evaluation.planning.plan_text import plan_markdown
 
@@ -50,6 +50,30 @@ class PlanState:
             "sealed_at": moment_text(self.row.sealed_at) or None,
             "sha256": self.row.digest or None,
         }
+
+
+def plan_job_latest(*, study: Study, kind: str = PlanJob.Kind.POWER) -> PlanJob | None:
+    """The latest calculation on the study's plan, whatever became of it."""
+    return PlanJob.objects.filter(study=study, kind=kind).first()
+
+
+def plan_look_latest(*, study: Study) -> PlanJob | None:
+    """The latest planned comparisons so far that have been computed."""
+    return PlanJob.objects.filter(study=study, kind=PlanJob.Kind.LOOK, state=PlanJob.State.DONE).first()
+
+
+def plan_look_inputs(*, study: Study) -> dict[str, Any] | None:
+    """What the planned comparisons so far are computed from: they are computed again when it has changed. None without a sealed plan that
+    has a stopping rule."""
+    row = AnalysisPlan.objects.filter(study=study, sealed_at__isnull=False).first()
+    if row is None or plan_parse(row.document).stopping == "none":
+        return None
+    judged = people_judgments(study).aggregate(number=Count("pk"), latest=Max("pk"))
+    counted = people_judgments(study).filter(standing="counted").count()
+    excluded = Exclusion.objects.filter(study=study).aggregate(
+        number=Count("pk"), latest=Max("pk"), lifted=Count("lifted_at")
+    )
+    return {"sha256": row.digest, "judged": judged, "counted": counted, "excluded": excluded}
 
 
 def moment_text(at: datetime | None) -> str:

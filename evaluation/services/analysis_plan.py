@@ -10,11 +10,13 @@ from django.utils import timezone
 
 from annotator.core.canonical import digest_of
 from annotator.core.errors import Conflict
+from annotator.hit_types.base import HitType
 from annotator.models import AuditAction, Rater, Study, User
 from annotator.selectors.study import study_hit_type
 from annotator.services.audit import audit_write
 from evaluation.models import AnalysisPlan, PlanLook
-from evaluation.planning.plan_document import ALL, Plan, PlanError, plan_parse, planned_names
+from evaluation.planning.plan_document import ALL, Hypothesis, Plan, PlanError, plan_parse, planned_names
+from evaluation.planning.plan_metrics import METRICS, OF_UTILITY
 from evaluation.reports.choices import Choices, ChoicesError
 from evaluation.selectors.analysis_plan import (
     moment_text,
@@ -23,9 +25,10 @@ from evaluation.selectors.analysis_plan import (
     study_design,
     system_names,
 )
+from evaluation.services.plan_job import plan_job_cancel
 
 #: Metrics of predictions, and of predictions with and without the explanation.
-_OF_PREDICTIONS, _OF_ARMS = ("precision", "simulatable"), ("gain", "nsg")
+_OF_PREDICTIONS, _OF_ARMS = ("precision", "simulatable", "generality"), ("gain", "nsg")
 SEALED = "The plan is sealed, so it can't be changed."
 TOO_LATE = (
     "People have already judged, so the plan can't be sealed any more. Reports of this study are exploratory."
@@ -47,6 +50,7 @@ def plan_save(*, study: Study, document: Any, user: User | None = None) -> Analy
         return row
     row.full_clean()
     row.save()
+    plan_job_cancel(study=study)
     audit_write(
         action=AuditAction.PLAN_SAVED, study=study, by=user, after={"sha256": digest_of(row.document)}
     )
@@ -83,15 +87,11 @@ def plan_check(*, study: Study, document: Any) -> Plan:
     kind, known = study_hit_type(study), system_names(study)
     for number, one in enumerate(plan.hypotheses):
         at = f"hypotheses[{number}]"
-        if one.metric in _OF_PREDICTIONS and "simulatability" not in kind.measures:
-            errors[f"{at}.metric"] = (
-                f"got {one.metric!r}; expected alpha, kappa or cell: {kind.title} measures no predictions"
-            )
-        if one.metric in _OF_ARMS and not study.control_arms:
-            errors[f"{at}.metric"] = (
-                f"got {one.metric!r}; expected another metric, or a study with control arms"
-            )
-        if one.metric in (*_OF_PREDICTIONS, *_OF_ARMS):
+        if why := _not_measured(study, kind, one):
+            errors[f"{at}.metric"] = f"got {one.metric!r}; expected {why}"
+        elif expected := _about_unknown(kind, one):
+            errors[f"{at}.about"] = f"got {one.about!r}; expected {expected}"
+        if METRICS[one.metric].whom == "systems":
             for field, name in (("of", one.of), ("against", one.against)):
                 if known and name and name not in (*known, ALL):
                     errors[f"{at}.{field}"] = (
@@ -100,6 +100,32 @@ def plan_check(*, study: Study, document: Any) -> Plan:
     if errors:
         raise PlanError(errors)
     return plan
+
+
+def _not_measured(study: Study, kind: HitType, one: Hypothesis) -> str:
+    """What else a hypothesis could be about where the study doesn't measure its metric; empty if it does."""
+    if one.metric in _OF_PREDICTIONS and "simulatability" not in kind.measures:
+        return f"share, mean, alpha, kappa or cell: {kind.title} measures no predictions"
+    if one.metric in OF_UTILITY and "utility" not in kind.measures:
+        return f"another metric: {kind.title} asks for no answers before and after an explanation"
+    if one.metric in _OF_ARMS and not study.control_arms:
+        return "another metric, or a study with control arms"
+    return ""
+
+
+def _about_unknown(kind: HitType, one: Hypothesis) -> str:
+    """What a hypothesis could be about where the study has no such variable or label; empty if it has."""
+    variables = {variable.name: variable for variable in kind.variables}
+    if not one.variable or not variables:
+        return ""
+    if one.variable not in variables:
+        return f"one of the variables: {', '.join(variables)}"
+    variable, label = variables[one.variable], one.about.partition("=")[2]
+    if one.metric == "mean" and variable.level == "nominal" and not variable.scores:
+        return "a variable whose labels have numbers or an order"
+    if label and variable.labels and label not in variable.labels:
+        return f"one of the labels of {variable.name}: {', '.join(variable.labels)}"
+    return ""
 
 
 @transaction.atomic

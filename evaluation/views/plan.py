@@ -18,8 +18,9 @@ from annotator.selectors.study import roles_from, study_get_for, study_role
 from annotator.selectors.user import user_of
 from evaluation.forms.analysis_plan import PlanForm, PowerForm
 from evaluation.planning.plan_document import PlanError
-from evaluation.selectors.analysis_plan import PlanState, plan_state
+from evaluation.selectors.analysis_plan import PlanState, plan_job_latest, plan_state
 from evaluation.services.analysis_plan import plan_save, plan_seal
+from evaluation.services.plan_job import plan_job_cancel, plan_power_request
 from evaluation.views.plan_curves import curves
 
 #: The largest file of a plan.
@@ -30,20 +31,21 @@ _MOST = 1_000_000
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def plan(request: HttpRequest, study_pk: int) -> HttpResponse:
-    """The plan of a study; a POST saves the form, reads a file, or seals it."""
+    """The plan of a study; a POST saves the form, reads a file, seals it, or has a worker compute its power."""
     role = Membership.Role.EDITOR if request.method == "POST" else Membership.Role.VIEWER
     study = study_get_for(user=request.user, pk=study_pk, role=role)
     state = plan_state(study=study)
     form = PlanForm(initial=PlanForm.values_of(state.plan) if state.plan else None)
     power = PowerForm(request.POST if "power" in request.POST else None)
+    if request.method == "POST" and "power_cancel" in request.POST:
+        if plan_job_cancel(study=study):
+            messages.success(request, "Calculation cancelled.")
+        return redirect("evaluation:plan", study_pk)
     if request.method == "POST" and "power" in request.POST:
         if power.is_valid():
-            # Here, because it loads NumPy, which few web processes need.
-            from evaluation.services.plan_power import MOST_FOR_A_PAGE, plan_power_store
-
             try:
-                plan_power_store(study=study, assumed=power.assumed, most=MOST_FOR_A_PAGE)
-            except (Conflict, PlanError) as error:
+                plan_power_request(study=study, assumed=vars(power.assumed), user=user_of(request))
+            except Conflict as error:
                 messages.error(request, str(error))
             return redirect("evaluation:plan", study_pk)
     elif request.method == "POST":
@@ -104,6 +106,9 @@ def _context(
     request: HttpRequest, study: Study, state: PlanState, form: PlanForm, power: PowerForm
 ) -> dict[str, Any]:
     role = study_role(user=request.user, study=study)
+    job = plan_job_latest(study=study)
+    if job is None or state.row is None or job.inputs.get("plan") != state.row.document:
+        job = None  # of an earlier plan
     study.my_role = role or ""  # type: ignore[attr-defined]  # the study's tabs need it again
     return {
         "study": study,
@@ -111,6 +116,7 @@ def _context(
         "form": form,
         "power_form": power,
         "power_lines": [(f"{share:.1f}", 1 - share) for share in (1.0, 0.8, 0.5, 0.0)],
+        "job": job,
         "curves": curves(state.row.power) if state.row and state.row.power else [],
         "can_edit": role in roles_from(Membership.Role.EDITOR),
     }

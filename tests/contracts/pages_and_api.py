@@ -70,7 +70,9 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
         f"evaluation_pipeline_do:{name}": (PIPELINE,)
         for name in ("pause", "resume", "cancel", "same-deployment", "same-deployment-cancel", "retry", "cancel-job", "give-up-job")
     },
-    "plan": ("PUT studies/{study}/plan/", "POST studies/{study}/plan/seal/"),
+    "plan": (
+        "PUT studies/{study}/plan/", "POST studies/{study}/plan/seal/", "POST studies/{study}/plan/power/", "DELETE studies/{study}/plan/power/",
+    ),
     "report:add": ("POST studies/{study}/reports/",),
     "reports": ("POST studies/{study}/reports/",),
     "report_retry": ("POST studies/{study}/reports/",),

@@ -53,4 +53,5 @@ SENT = {
     "/studies/STUDY/keep/": "owner",
     "/api/v1/studies/mine/keep/": "owner",
     "/api/v1/studies/mine/plan/seal/": "editor",
+    "/api/v1/studies/mine/plan/power/": "editor",
 }

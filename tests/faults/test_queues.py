@@ -26,6 +26,7 @@ LONG = {
     "evaluation.pipeline_advance",
     "evaluation.report_build",
     "evaluation.release_build",
+    "evaluation.plan_job_run",
     "annotator.export_build",
     "annotator.file_import_run",
     "annotator.figures_renew",

@@ -13,7 +13,7 @@ from annotator.core.errors import Conflict
 from annotator.models import Study
 from evaluation.models import AnalysisPlan
 from evaluation.planning.plan_document import PlanError
-from evaluation.planning.plan_power import Assumed
+from evaluation.planning.plan_drawn import Assumed
 from evaluation.selectors.analysis_plan import plan_state
 from evaluation.services.analysis_plan import plan_save, plan_seal
 from evaluation.services.plan_power import plan_power_store

@@ -11,6 +11,7 @@ from annotator.hit_types.base import Variable
 from evaluation.agreement.descriptive import label_near, mean_label, median_label
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
+from evaluation.metrics.over_raters import mean_over_raters
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
@@ -30,7 +31,7 @@ def means(ctx: Context) -> Section | None:
         if variable.level == "nominal" or not len(ratings):
             continue
         tables.append(_table(ctx, variable, ratings))
-        mean = mean_label(ratings, **ctx.resampling)
+        mean = mean_of(ctx, ratings)
         if ratings.ranked:
             median = _median_words(ctx, ratings, median_label(ratings, **ctx.resampling))
             text = f"The median of “{variable.title}” is {median} (n = {count(mean.n, 'rating')})."
@@ -46,6 +47,15 @@ def _scale(variable: Variable) -> str:
     if variable.scores:
         return " (" + ", ".join(f"{label} {score:g}" for label, score in variable.scores.items()) + ")"
     return ""
+
+
+def mean_of(ctx: Context, ratings: Ratings) -> Estimate:
+    """The mean with its interval, for these raters or for raters like these as chosen."""
+    others = None
+    if ctx.new_raters and ctx.choices.replicates:
+        units = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters
+        others = mean_over_raters(ratings.amounts[ratings.value], units[ratings.unit], ratings.rater)
+    return mean_label(ratings, new_raters=others, **ctx.resampling)
 
 
 def ranks_note(ctx: Context, ratings: Ratings) -> str:
@@ -78,7 +88,7 @@ def _table(ctx: Context, variable: Variable, ratings: Ratings) -> Table:
     for group, name, part in [("", "All", ratings), *_parts(ctx, variable, ratings)]:
         median = median_label(part, **ctx.resampling)
         cells = [
-            Cell.of(mean_label(part, **ctx.resampling), rule="per_rater"),
+            Cell.of(mean_of(ctx, part), rule="per_rater"),
             Cell.of(median, rule="per_rater") if not part.ranked else median_cell(ctx, part, median),
         ]
         cells = cells[::-1] if part.ranked else cells

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from evaluation.core.estimate import Estimate
 from evaluation.metrics import Correlation, annotator_ceiling
+from evaluation.metrics.over_raters import mean_over_raters
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
@@ -27,10 +29,13 @@ def p1_plausibility(ctx: Context) -> Section | None:
     instance = np.asarray(table.units.instance.values(""), dtype=object)[ratings.unit]
     resampling = ctx.resampling
     clusters = np.unique(instance.astype(str), return_inverse=True)[1]
-    means = {
-        name: ratio_estimate(scores * (system == name), system == name, clusters, **resampling)
-        for name in sorted(set(system))
-    }
+
+    def mean(name: str) -> Estimate:
+        own = system == name
+        others = mean_over_raters(scores[own], clusters[own], ratings.rater[own]) if ctx.new_raters else None
+        return ratio_estimate(scores * own, own, clusters, new_raters=others, **resampling)
+
+    means = {name: mean(name) for name in sorted(set(system))}
     ceiling = ceiling_of(ctx)
     return Section(
         id="p1-plausibility",

@@ -51,10 +51,16 @@ def simulatability_gain_section(ctx: Context) -> Section | None:
             "follow-ups. NSG = (accuracy with − accuracy without) / (1 − accuracy without): the share of the errors that the explanation removes.",
             "Misled: most people are right without the explanation and wrong with it. Helped: the reverse.",
             f"“Cannot guess” counts as: {GUESSES[ctx.choices.cannot_guess].lower()}.",
-            "Intervals are for these raters and other instances; both arms of an instance are drawn together.",
+            f"Intervals are for {_whose(ctx)} and other instances; both arms of an instance are drawn together.",
             *ctx.compared_notes(ctx.headline.name),
         ],
     )
+
+
+def _whose(ctx: Context) -> str:
+    if not ctx.new_raters:
+        return "these raters"
+    return "raters like these (shares misled and helped, and simulators: for these raters)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +148,13 @@ def _measured(ctx: Context, entries: _Entries) -> Iterator[_MeasuredGain]:
             continue
         for code, arm in enumerate(entries.control, 1):
             both = chosen & ((entries.arm == 0) | (entries.arm == code))
-            yield _MeasuredGain(side, arm, "", ALL, _gain(ctx, entries, both))
+            yield _MeasuredGain(side, arm, "", ALL, _gain(ctx, entries, both, people=names is None))
             for column in ("system", "generator"):
                 values = getattr(entries, column)
                 found = sorted(set(values[both]) - {""})
-                for name in found if len(found) > 1 else ():
-                    yield _MeasuredGain(side, arm, column, name, _gain(ctx, entries, both & (values == name)))
+                for value in found if len(found) > 1 else ():
+                    one = _gain(ctx, entries, both & (values == value), people=names is None)
+                    yield _MeasuredGain(side, arm, column, value, one)
 
 
 def _sides(ctx: Context) -> list[tuple[str, list[str] | None]]:
@@ -159,7 +166,7 @@ def _sides(ctx: Context) -> list[tuple[str, list[str] | None]]:
     return sides + [(name, [name]) for name in ctx.simulators if name != alone]
 
 
-def _gain(ctx: Context, entries: _Entries, rows: Mask) -> SimulatabilityGain:
+def _gain(ctx: Context, entries: _Entries, rows: Mask, *, people: bool) -> SimulatabilityGain:
     return simulatability_gain(
         entries.predicted[rows].tolist(),
         entries.real[rows].tolist(),
@@ -169,8 +176,20 @@ def _gain(ctx: Context, entries: _Entries, rows: Mask) -> SimulatabilityGain:
         abstain=entries.ratings.abstain,
         cannot_guess="left_out" if ctx.choices.cannot_guess == "left_out" else "wrong",
         refusals_left_out=ctx.choices.refusals == "left_out",
+        raters=entries.ratings.rater[rows].tolist() if ctx.new_raters and people else None,
         **ctx.resampling,
     )
+
+
+def planned_gain(ctx: Context, system: str = "") -> SimulatabilityGain | None:
+    """The gain of one system (of all together without one) against the study's first control arm, as the table's first side has it; None
+    where the table has no such row."""
+    entries = _entries(ctx)
+    if entries is None:
+        return None
+    rows = entries.of_raters(_sides(ctx)[0][1]) & (entries.arm <= 1)
+    rows &= (entries.system == system) | (not system)
+    return _gain(ctx, entries, rows, people=_sides(ctx)[0][1] is None) if rows.any() else None
 
 
 def _of(found: list[_MeasuredGain], column: str) -> list[_MeasuredGain]:

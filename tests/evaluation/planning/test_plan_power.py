@@ -11,7 +11,9 @@ from evaluation.agreement import paired_t_test
 from evaluation.metrics.from_ratings import followups_of
 from evaluation.metrics.paired import precision_by_instance
 from evaluation.planning.plan_document import Plan, plan_parse
-from evaluation.planning.plan_power import Assumed, Structure, design_of, plan_power, why_no_power
+from evaluation.planning.plan_drawn import Assumed, Structure
+from evaluation.planning.plan_metrics import METRICS
+from evaluation.planning.plan_power import DRAWN, design_of, plan_power, why_no_power
 from evaluation.planning.synthetic import draw_study
 
 STRUCTURE = Structure(instances=40, follow_ups=3, raters=2, systems=2, pay=0.5, minutes=1.5)
@@ -66,11 +68,51 @@ def test_power_grows_with_effect_instances_and_raters_and_has_its_cost() -> None
 
 
 def test_what_is_not_simulated_says_why() -> None:
-    kappa = plan_of(metric="kappa", of="gpt", against="", value=0.6)
-    assert why_no_power(kappa.hypotheses[0]) == "power is simulated for precision only"
+    mean = plan_of(metric="mean", of="all", about="rating", against="", value=0.6)
+    assert why_no_power(mean.hypotheses[0]) == (
+        "power isn’t computed for mean, because it depends on how far the numbers spread, which no assumption describes"
+    )
+    for name, metric in METRICS.items():
+        assert metric.no_power or name in {*DRAWN, "precision"}
     assert why_no_power(plan_of(0.0).hypotheses[0]) == "the hypothesis names no smallest effect of interest"
-    assert plan_power(kappa, STRUCTURE, Assumed(), np.random.default_rng(0)) == []
+    assert plan_power(mean, STRUCTURE, Assumed(), np.random.default_rng(0)) == []
     with pytest.raises(ValueError, match=r"H1: a precision of 0\.9 plus the smallest effect 0\.15 is 1\.05"):
         plan_power(plan_of(), STRUCTURE, Assumed(precision=0.9), np.random.default_rng(0))
     with pytest.raises(ValueError, match="accuracy: got 1; expected a number between 0 and 1"):
         Assumed(accuracy=1)
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "share of a system": {"metric": "share", "about": "helpful=yes", "effect": 0.12},
+    "share": {"metric": "share", "about": "helpful=yes", "of": "all", "against": "", "value": 0.5, "effect": 0.12},
+    "simulatable": {"metric": "simulatable", "of": "all", "against": "", "value": 0.6, "effect": 0.15},
+    "gain of a system": {"metric": "gain", "effect": 0.12},
+    "nsg": {"metric": "nsg", "of": "all", "against": "", "value": 0.0, "effect": 0.25},
+    "kappa with a simulator": {"metric": "kappa", "of": "gpt", "against": "", "value": 0.4, "effect": 0.12},
+    "alpha, less": {"metric": "alpha", "of": "all", "against": "", "value": 0.4, "direction": "less", "effect": 0.12},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_power_of_other_metrics_grows_with_the_study_and_is_the_level_without_an_effect(case: str) -> None:
+    options = dict(OTHERS[case])
+    effect = options.pop("effect")
+    rng = np.random.default_rng(0)
+    rows = plan_power(
+        plan_of(effect, **options), STRUCTURE, Assumed(), rng, raters=[2], sizes=[0.5, 2], runs=120
+    )
+    small, large = (row.power for row in rows)
+    assert small + 0.1 < large
+    assert 0.6 < large <= 1
+    (null,) = plan_power(plan_of(1e-6, **options), STRUCTURE, Assumed(), rng, raters=[2], sizes=[1], runs=120)
+    # One side of a two-sided test at 5 %: 2.5 % of 120, and four standard errors.
+    assert null.power < 0.082
+
+
+def test_an_agreement_that_raters_cannot_reach_is_refused_and_progress_is_told() -> None:
+    plan = plan_of(0.1, metric="kappa", of="gpt", against="", value=0.75)
+    with pytest.raises(ValueError, match=r"raters who are right in 85%, kappa is at most 0\.7"):
+        plan_power(plan, STRUCTURE, Assumed(), np.random.default_rng(0), runs=1)
+    told: list[tuple[int, int]] = []
+    plan_power(plan_of(), STRUCTURE, Assumed(), np.random.default_rng(0), raters=[1], sizes=[1], runs=3, progress=lambda *at: told.append(at))  # fmt: skip
+    assert told == [(1, 3), (2, 3), (3, 3)]

@@ -6,8 +6,10 @@ import pytest
 from django.urls import reverse
 
 from annotator.models import Study
+from evaluation.models import PlanJob
 from evaluation.reports.plan_so_far import planned_so_far
 from evaluation.reports.words import number
+from evaluation.services.plan_job import plan_job_run
 from tests.evaluation.reports.plans import H1, judge, sealed_study
 from tests.evaluation.reports.studies import cells_of, client_of, stored
 
@@ -18,6 +20,8 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     study = sealed_study(instances=40, hypotheses=[H1], stopping="confidence_sequence")
     client = client_of(study)
     part = reverse("evaluation:live_plan", args=[study.pk])
+    assert "Computing the intervals with the latest judgments. <a" in client.get(part).content.decode()
+    plan_job_run(job_pk=PlanJob.objects.get().pk)
     assert "nobody has judged yet" in client.get(part).content.decode()
     judge(study, instances=30)
     found = planned_so_far(study=study)
@@ -32,7 +36,14 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     assert (valid["low"], valid["high"]) == (value.low, value.high)
     assert valid["high"] - valid["low"] > plain["high"] - plain["low"]
     assert cells["H1", "Result"]["text"] == ("supported" if value.low > 0 else "not supported")
+    waiting = client.get(part, headers={"hx-request": "true"}).content.decode()
+    assert "Computing the intervals with the latest judgments. These are the last ones." in waiting
+    job = PlanJob.objects.get(state="queued")
+    assert client.get(part).status_code == 200
+    assert PlanJob.objects.filter(state="queued").count() == 1, "asked for once"
+    plan_job_run(job_pk=job.pk)
     shown = client.get(part, headers={"hx-request": "true"}).content.decode()
+    assert "Computing" not in shown
     assert f"{number(value.low)} to {number(value.high)}" in shown
     assert number(plain["low"]) not in shown
     Study.objects.update(state="live", snapshot=study.snapshots.create(number=1, digest="d", content={}))

@@ -86,7 +86,7 @@ def test_power_is_computed_and_drawn_on_the_page() -> None:
     client.post(page, FORM)
     out = io.StringIO()
     call_command("analysis_plan", study.slug, power=True, runs=5, stdout=out)
-    assert "H2: power is simulated for precision only" in out.getvalue()
+    assert "H2: the hypothesis names no smallest effect of interest" in out.getvalue()
     power = AnalysisPlan.objects.get().power
     assert power is not None
     planned = next(
@@ -100,22 +100,6 @@ def test_power_is_computed_and_drawn_on_the_page() -> None:
     wrong = client.post(page, {"power": "1", "precision": "7", "accuracy": "0.9", "clustering": "0.1"})
     assert wrong.status_code == 422
     assert "precision: got 7; expected a number between 0 and 1" in wrong.content.decode()
-
-
-def test_a_study_that_is_too_large_to_wait_for_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = make_study()
-    for system in ("robot-a", "robot-b"):
-        make_item(study, system=system)
-    client, page = client_of(study), reverse("evaluation:plan", args=[study.pk])
-    client.post(page, FORM)
-    monkeypatch.setattr("evaluation.services.plan_power.MOST_FOR_A_PAGE", 1_000)
-    sent = {"power": "1", "precision": "0.7", "accuracy": "0.9", "clustering": "0.1"}
-    shown = client.post(page, sent, follow=True).content.decode()
-    assert f"“manage.py analysis_plan {study.slug} --power” does it" in shown
-    assert AnalysisPlan.objects.get().power is None
-    monkeypatch.setattr("evaluation.services.plan_power.MOST_FOR_A_PAGE", 1_000_000)
-    client.post(page, sent)
-    assert AnalysisPlan.objects.get().power is not None
 
 
 H1 = '{"name": "H1", "metric": "alpha", "value": 0.6}'

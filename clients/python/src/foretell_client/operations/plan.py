@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict, Unpack
 
 from foretell_client.transport import Transport, part
+
+PlanPowerState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class Plan(TypedDict):
@@ -17,6 +19,27 @@ class Plan(TypedDict):
     sealed_at: str | None
     sha256: str | None
     markdown: str
+
+
+class PlanPower(TypedDict):
+    """A calculation of a plan's power; ``result`` is null until it is done."""
+
+    state: PlanPowerState
+    done: int
+    total: int
+    assumed: Any
+    result: Any
+    error: str
+    created_at: str
+    finished_at: str | None
+
+
+class PlanPowerAsk(TypedDict, total=False):
+    """What a power calculation takes for granted."""
+
+    precision: float
+    accuracy: float
+    clustering: float
 
 
 class PlanOperations:
@@ -34,6 +57,22 @@ class PlanOperations:
         """Store a plan in place of an earlier one. 400 names each wrong field; 409 if the plan is sealed."""
         reply: Plan = self._http.json("PUT", f"studies/{part(study)}/plan/", body=sent)
         return reply
+
+    def power(self, study: str, /) -> PlanPower:
+        """The latest calculation; 404 if there is none."""
+        reply: PlanPower = self._http.json("GET", f"studies/{part(study)}/plan/power/")
+        return reply
+
+    def power_create(self, study: str, /, **sent: Unpack[PlanPowerAsk]) -> PlanPower:
+        """Compute the power. A result from the same plan and assumptions is returned at once; 409 while
+        another calculation is running.
+        """
+        reply: PlanPower = self._http.json("POST", f"studies/{part(study)}/plan/power/", body=sent)
+        return reply
+
+    def power_delete(self, study: str, /) -> None:
+        """Cancel the calculation that waits or is running; 404 if there is none."""
+        self._http.nothing("DELETE", f"studies/{part(study)}/plan/power/")
 
     def seal(self, study: str, /) -> Plan:
         """Seal the plan; 409 if it is sealed already, or if people have judged."""

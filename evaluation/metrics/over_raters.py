@@ -1,0 +1,133 @@
+"""How much shares, means, gains and precision would change with other raters of the same kind (*raters like these*).
+
+The variance between raters is that of the jackknife over raters without the noise of single ratings, as for agreement
+(:mod:`evaluation.agreement.new_raters`): raters are crossed with instances, and the noise is counted by the variance over instances already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluation.agreement import Rule, parse_rule
+from evaluation.agreement.new_raters import (
+    LEAST_RATERS,
+    MOST_CLUSTER_GROUPS,
+    RaterVariance,
+    jackknife_deviations,
+    leave_groups_out,
+    rater_groups,
+    rater_variance,
+    variance_over_raters,
+)
+from evaluation.core.ratings_table import Ratings
+from evaluation.metrics.followups import FollowUps
+from evaluation.metrics.from_ratings import followups_of
+from evaluation.metrics.resample import Floats, Ints, codes_of
+from evaluation.metrics.simulatability import per_explanation
+
+#: Figures of ``Simulatability`` that can be for raters like these.
+FIGURES = ("precision", "precision_micro", "simulatable", "simulatable_macro")
+
+
+def sums_over_raters(
+    columns: Sequence[npt.ArrayLike],
+    clusters: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    statistic: Callable[[Floats], Floats],
+) -> RaterVariance:
+    """The variance over raters of a statistic of sums over ratings.
+
+    ``columns`` are D arrays of shape (N,), one entry for each rating; ``clusters`` and ``raters`` are its instance and rater, as whole numbers.
+    ``statistic`` maps totals of shape (..., D) to values of shape (...). A mean over items of each one's ratings has the columns w x and w,
+    with w one divided by the item's number of ratings. Too few raters (``LEAST_RATERS``) are said to be too few in the result.
+    ``ValueError`` for unequal lengths. Sources: Owen (2007), section 4; Cameron, Gelbach and Miller (2011), equation 2.3.
+
+    >>> share = lambda totals: totals[..., 0] / totals[..., 1]
+    >>> found = sums_over_raters([[1, 1, 0, 0, 1, 0], np.ones(6)], [0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 3], share)
+    >>> found.known, found.none
+    (False, 'none: 4 raters are too few to generalise to new ones')
+    """
+    cluster, rater = np.asarray(clusters, dtype=np.int64), np.asarray(raters, dtype=np.int64)
+    values = [np.asarray(column, dtype=np.float64) for column in columns]
+    if any(one.shape != rater.shape for one in (cluster, *values)):
+        raise ValueError("columns, clusters, raters: expected one length")
+    names, code = np.unique(rater, return_inverse=True)
+    if names.size < LEAST_RATERS:
+        return RaterVariance(float("nan"), float("nan"), int(names.size))
+    rows = rater_groups(names.size)[code]
+    groups = np.unique(cluster, return_inverse=True)[1] % MOST_CLUSTER_GROUPS
+    shape = (int(rows.max()) + 1, int(groups.max()) + 1)
+    place = rows * shape[1] + groups
+    table = np.stack(
+        [np.bincount(place, weights=one, minlength=shape[0] * shape[1]).reshape(shape) for one in values],
+        axis=2,
+    )
+    rest = table.sum(axis=0) - table
+    totals = rest.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without, left = statistic(totals), statistic(totals[:, None, :] - rest)
+    return rater_variance(without, jackknife_deviations(left), int(names.size))
+
+
+def share_of_sums(totals: Floats) -> Floats:
+    """The first column of totals divided by the second.
+
+    >>> share_of_sums(np.array([[3.0, 4.0]])).tolist()
+    [0.75]
+    """
+    return np.asarray(totals[..., 0] / totals[..., 1])
+
+
+def mean_over_raters(values: npt.ArrayLike, clusters: npt.ArrayLike, raters: npt.ArrayLike) -> RaterVariance:
+    """``sums_over_raters`` of the mean of all ratings.
+
+    >>> mean_over_raters([1, 0, 1, 0, 1], range(5), range(5)).raters
+    5
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    return sums_over_raters([numbers, np.ones(numbers.size)], clusters, raters, share_of_sums)
+
+
+def simulatability_over_raters(
+    table: FollowUps, ratings: Ratings, rule: str | Rule = "majority"
+) -> dict[str, RaterVariance]:
+    """The variance over raters of precision and simulatable share (``FIGURES``) with the labels of ``rule``.
+
+    ``ratings`` are those that ``table`` was labelled from; others are ignored. Without each rater in turn (each of 60 groups of more), the
+    labels are aggregated anew.
+
+    >>> table = FollowUps(
+    ...     unit=["u"], explanation=["e"], instance=["x"], system=["s"], simulated=["yes"], real=["yes"]
+    ... )
+    >>> found = simulatability_over_raters(table, Ratings.from_rows([("ann", "u", "yes")]))
+    >>> found["precision"].none
+    'none: 1 raters are too few to generalise to new ones'
+    """
+    chosen = parse_rule(rule) if isinstance(rule, str) else rule
+    own = ratings.where(np.isin(np.asarray(ratings.units, dtype=object), table.unit)[ratings.unit])
+    groups: Ints = codes_of(table.instance)[0] % MOST_CLUSTER_GROUPS
+    of_explanation = np.zeros(len(table.explanations), dtype=np.int64)
+    of_explanation[table.explanation_codes] = groups
+
+    def statistics(part: Ratings, _: Ints) -> tuple[dict[str, float], dict[str, Floats]]:
+        (labelled,) = followups_of(table, part, chosen)
+        one = per_explanation(labelled)
+        share = one.simulatable / np.maximum(one.labelled, 1)
+        columns = {
+            "precision": (np.nan_to_num(one.precision), one.known > 0),
+            "precision_micro": (one.right, one.known),
+            "simulatable": (one.simulatable, one.labelled),
+            "simulatable_macro": (share, one.labelled > 0),
+        }
+        values, without = {}, {}
+        for name, pair in columns.items():
+            parts = [np.bincount(of_explanation, weights=np.asarray(one, dtype=np.float64)) for one in pair]
+            sums = np.stack(parts, axis=1).astype(np.float64)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values[name], without[name] = leave_groups_out(sums, share_of_sums)
+        return values, without
+
+    return dict(variance_over_raters(own, statistics))
