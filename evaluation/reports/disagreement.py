@@ -20,7 +20,7 @@ from evaluation.agreement.sources import (
 )
 from evaluation.core.estimate import Estimate, none_if_nan
 from evaluation.ratings.load import StudyRatings, VariableRatings, study_ratings
-from evaluation.reports.kept import NOBODY
+from evaluation.reports.words import NOBODY
 
 #: With more ratings than this, the coefficient is computed again without fewer groups, so that the page comes in time.
 MANY_RATINGS, FEWER = 50_000, 5

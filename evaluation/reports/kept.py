@@ -29,8 +29,6 @@ def _sources_count(study_pk: int, variable: str, simulator: str, rehearsal: bool
     return [(json.dumps(found.to_dict()),)]
 
 
-#: Why there is nothing to divide as long as a study has no judgment.
-NOBODY = "Nobody has judged yet."
 _POSTERIOR = StudyCount("posteriors of items", count=_posterior_count)
 _SOURCES = StudyCount("where disagreement comes from", count=_sources_count)
 

@@ -18,6 +18,9 @@ LEAST_CASES = 8
 #: A count and its noun: ``count(2, "study", "studies")``.
 count = plural
 
+#: Why a study without judgments has nothing to show.
+NOBODY = "Nobody has judged yet."
+
 
 def number(value: float | None, shape: str = "number") -> str:
     """A number written in its shape; empty for nan or None.

@@ -17,8 +17,8 @@ from annotator.core.csv_cells import cell_neutral
 from annotator.models import Study
 from annotator.selectors.study import study_get_for
 from annotator.services.audit import people_viewed
-from evaluation.reports.kept import NOBODY, disagreement_kept
-from evaluation.reports.words import number
+from evaluation.reports.kept import disagreement_kept
+from evaluation.reports.words import NOBODY, number
 
 #: Rows of each table on the page; the CSV has all that are kept.
 SHOWN = 25
