@@ -10,14 +10,10 @@ from hashlib import sha256
 from typing import IO, Any
 
 from evaluation.releases.described.files import DESCRIBED
+from evaluation.releases.parts import FORMAT, NO_PART, Part, parts_of
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
 from evaluation.releases.tables import TABLES, tables_of
 
-FORMAT = 4
-#: What is added to the format of a release with the files of a sealed plan, and of one with the files of HIT types of workspaces: versions that
-#: don't know these read the others as before.
-PLANNED, DECLARED = 1, 2
-FORMATS = (FORMAT, FORMAT + PLANNED, FORMAT + DECLARED, FORMAT + PLANNED + DECLARED)
 MANIFEST, REPORT, PAGE, CARD, RATINGS = (
     "manifest.json", "report.json", "report.html", "README.md", "ratings.csv",
 )  # fmt: skip
@@ -37,24 +33,18 @@ def table_file(name: str) -> str:
 #: All files that a release can have, in their order.
 MADE = (CARD, PAGE, REPORT, RATINGS, *(table_file(table.name) for table in TABLES))
 CONTENTS = (*MADE, *DESCRIBED)
-DECLARATIONS = table_file("declaration")
 PLAN_JSON, PLAN_TEXT = PLAN = ("plan.json", "plan.md")
 SIGNED = (SUMS, SIGNATURE, PUBLIC)
 
 
 def plan_names(format: object) -> tuple[str, ...]:
     """The files of a sealed plan that a release of this format has."""
-    return PLAN if format in (FORMAT + PLANNED, FORMAT + PLANNED + DECLARED) else ()
-
-
-def is_declared(format: object) -> bool:
-    """Whether a release of this format has the files of HIT types of workspaces."""
-    return format in (FORMAT + DECLARED, FORMAT + PLANNED + DECLARED)
+    return PLAN if Part.PLAN in parts_of(format) else ()
 
 
 def made_names(format: object) -> tuple[str, ...]:
     """The files of a release of this format but its descriptions, in their order."""
-    tables = tuple(table_file(table.name) for table in tables_of(declared=is_declared(format)))
+    tables = tuple(table_file(table.name) for table in tables_of(parts_of(format)))
     return (CARD, PAGE, REPORT, RATINGS, *tables, *plan_names(format))
 
 
@@ -88,9 +78,9 @@ class Writer:
         """The files so far, each with its ``sha256`` and ``bytes``."""
         return dict(self._files)
 
-    def close(self, about: Mapping[str, Any], *, private: str) -> None:
-        """Add the manifest, with ``about`` and the list of files, and sign all of it with a private key."""
-        self.add(MANIFEST, [manifest_text(about, dict(self._files))])
+    def close(self, about: Mapping[str, Any], *, private: str, parts: Part = NO_PART) -> None:
+        """Add the manifest, with ``about`` and the list of files, and sign all of it with a private key. ``parts`` are those that the files have."""
+        self.add(MANIFEST, [manifest_text(about, dict(self._files), parts)])
         self.add(PUBLIC, [public_pem(private)])
         sums = sums_of({name: str(known["sha256"]) for name, known in self._files.items()})
         self.add(SUMS, [sums])
@@ -98,10 +88,9 @@ class Writer:
         self._zip.close()
 
 
-def manifest_text(about: Mapping[str, Any], files: Mapping[str, Any]) -> bytes:
+def manifest_text(about: Mapping[str, Any], files: Mapping[str, Any], parts: Part) -> bytes:
     """The manifest as it is written: there is only one way, so that a change is noticed."""
-    number = FORMAT + PLANNED * (PLAN_JSON in files) + DECLARED * (DECLARATIONS in files)
-    manifest = {"format": number, **about, "files": dict(files)}
+    manifest = {"format": FORMAT + parts, **about, "files": dict(files)}
     return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
 
 

@@ -38,6 +38,7 @@ from evaluation.releases.contents import (
 )
 from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.free_texts import Decisions
+from evaluation.releases.parts import NO_PART, Part
 from evaluation.releases.plan_files import plan_files_make
 from evaluation.releases.pseudonyms import renamed
 from evaluation.releases.rater_values import Uncomputable, attributes_needed, report_check, timings_changed
@@ -108,7 +109,9 @@ def release_build(
         choices = _choices(stored, found.names)
         removed = dict(sorted(found.screen.found.items()))
         numbers = {one.name: one.to_json() for one in found.coarsened.attributes}
-        stated = Stated(about, removed, sorted(found.attributes), free_text, coarsening, numbers)
+        stated = Stated(
+            about, removed, sorted(found.attributes), free_text, coarsening, numbers, found.scope.parts
+        )
         progress("Computing the report from the released data")
         with scratch(_read_tables(folder)) as hidden:
             made = contents_make(
@@ -147,9 +150,10 @@ def release_build(
         add(PAGE, text_pieces(made.page))
         add(REPORT, text_pieces(report_text(made.content)))
         add(RATINGS, pieces(made.ratings))
-        for table in tables_of(declared=found.scope.declared):
+        for table in tables_of(found.scope.parts):
             writer.add(table_file(table.name), pieces(folder / f"{table.name}.jsonl"))
-        for name, text in plan_files_make(made.content).items():
+        plan_files = plan_files_make(made.content)
+        for name, text in plan_files.items():
             add(name, text_pieces(text))
         for name, text in texts_make(made.described).items():
             add(name, text_pieces(text))
@@ -162,7 +166,8 @@ def release_build(
             check(json.dumps(told, ensure_ascii=False))
         except LeakFound:
             raise ReleaseError(_leak_in_file(MANIFEST)) from None
-        writer.close(told, private=private)
+        parts = found.scope.parts | (Part.PLAN if plan_files else NO_PART)
+        writer.close(told, private=private, parts=parts)
     return built
 
 
@@ -259,7 +264,7 @@ def _write_tables(found: Collection, folder: Path, check: LeakCheck) -> dict[str
     """Each table as JSON lines; returns the number of rows by table."""
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     numbers: dict[str, int] = {}
-    for table in tables_of(declared=found.scope.declared):
+    for table in tables_of(found.scope.parts):
         numbers[table.name] = 0
         with (folder / f"{table.name}.jsonl").open("w", encoding="utf-8", newline="\n") as out:
             for row in found.rows(table):

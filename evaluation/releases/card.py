@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from annotator.core.words import money
@@ -13,7 +13,6 @@ from annotator.selectors.study import study_hit_type
 from evaluation.releases.about import About
 from evaluation.releases.creators import creators_read
 from evaluation.releases.licences import licence_read
-from evaluation.releases.ratings_file import COLUMNS
 from evaluation.reports.choices import specs
 from evaluation.reports.words import count, listed
 
@@ -60,6 +59,7 @@ class CardFacts:
     attributes: Collection[str]
     free_text: bool = False
     coarsened: Sequence[str] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def card(facts: CardFacts) -> str:
@@ -169,7 +169,7 @@ def _filters(facts: CardFacts) -> str:
 
 
 def _files(facts: CardFacts) -> str:
-    columns = "\n".join(f"| `{name}` | {text} |" for name, text in COLUMNS.items())
+    columns = "\n".join(f"| `{name}` | {text} |" for name, text in facts.columns.items())
     tables = "\n".join(
         f"| `tables/{name}.jsonl` | {number:,} | {_TABLES.get(name, '')} |"
         for name, number in facts.rows.items()

@@ -20,7 +20,8 @@ from evaluation.releases.coarsening_words import (
     report_warnings,
 )
 from evaluation.releases.described.description import Description, describe
-from evaluation.releases.ratings_file import ratings_csv
+from evaluation.releases.parts import NO_PART, Part
+from evaluation.releases.ratings_file import columns_of, ratings_csv
 from evaluation.releases.small_cells import Coarsening
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across, figures_draw
@@ -33,7 +34,7 @@ _DRAWING = ("altair", "vl-convert-python")
 @dataclass(frozen=True)
 class Stated:
     """What a release says that can't be computed from its data: the authors' texts, what screening removed, and how attributes (with
-    ``numbers``) and times were coarsened; None in archives that are older than that."""
+    ``numbers``) and times were coarsened; None in archives that are older than that. ``parts`` are those that the release has."""
 
     about: About
     removed: Mapping[str, int]
@@ -41,6 +42,7 @@ class Stated:
     free_text: bool = False
     coarsening: Coarsening | None = None
     numbers: Numbers = field(default_factory=dict)
+    parts: Part = NO_PART
 
     @property
     def coarsened(self) -> list[str]:
@@ -81,7 +83,7 @@ def contents_make(
     computed = compute_across(studies=studies, choices=choices, figures=False, plan=plan)
     ratings = folder / "ratings.csv"
     with ratings.open("wb") as out:
-        out.writelines(ratings_csv(studies))
+        out.writelines(ratings_csv(studies, stated.parts))
     content = json.loads(report_text(without_links(computed.content)))
     if stated.coarsening is not None:
         content["warnings"] += report_warnings(stated.coarsening, stated.numbers, choices)
@@ -96,6 +98,7 @@ def contents_make(
         attributes=stated.attributes,
         free_text=stated.free_text,
         coarsened=stated.coarsened,
+        columns=columns_of(stated.parts),
     )
     page = export(told, figures_draw(told), "html")
     described = describe(
@@ -112,6 +115,7 @@ def contents_make(
         content=told,
         rows=numbers,
         software=software(),
+        columns=columns_of(stated.parts),
     )
     return Made(content, computed.inputs_hash, card(facts), page, ratings, described)
 

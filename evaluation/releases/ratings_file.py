@@ -13,6 +13,7 @@ from annotator.models import Explanation, Judgment, Study
 from annotator.selectors.adjudication import NOT_ADJUDICATED, SETTLED_COLUMNS, settled_labels_of
 from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.study import study_hit_type
+from evaluation.releases.parts import Part
 
 COLUMNS = {
     "study": "the study's short name",
@@ -31,8 +32,14 @@ COLUMNS = {
     "correct_answer": "the correct answer to the instance, where it is known",
     "variable": "what was asked",
     "value": "the rating",
-    **SETTLED_COLUMNS,
 }
+
+
+def columns_of(parts: Part) -> dict[str, str]:
+    """The columns of a release with these parts, each with its description."""
+    return {**COLUMNS, **(SETTLED_COLUMNS if Part.ADJUDICATED in parts else {})}
+
+
 _CHUNK = 2_000
 _FIELDS = (
     "item__key", "item__instance__key", "item__explanation_id", "item__explanation__system__name", "item__condition", "item__role",
@@ -46,16 +53,17 @@ def _real_output() -> FilteredRelation:
     return FilteredRelation("item__follow_up__outputs", condition=own)
 
 
-def ratings_csv(studies: Sequence[Study]) -> Iterator[bytes]:
+def ratings_csv(studies: Sequence[Study], parts: Part) -> Iterator[bytes]:
     """The ratings of some studies as CSV, in pieces. Their rows are those of a release (``scratch``)."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow(COLUMNS)
+    settles = Part.ADJUDICATED in parts
+    writer.writerow(columns_of(parts))
     # Rows of ``scratch`` have the numbers of the release, from 1, after an offset.
     before = (Explanation.objects.aggregate(least=Min("id"))["least"] or 1) - 1
     for study in studies:
         kind, reasons = study_hit_type(study), ExclusionReasons(study)
-        adjudicated = settled_labels_of(study)
+        adjudicated = settled_labels_of(study) if settles else {}
         rows = Judgment.objects.filter(study=study).annotate(real=_real_output()).order_by("id")
         found = rows.values_list("id", "item_id", "rater_id", "response", "item__payload", *_FIELDS)
         for (
@@ -79,7 +87,7 @@ def ratings_csv(studies: Sequence[Study]) -> Iterator[bytes]:
                 settled = decided.get((rating.variable, rating.unit), NOT_ADJUDICATED)
                 row = (
                     study.slug, key, unit, instance, number, *about, excluded, real, correct, rating.variable, rating.value,
-                    *settled.cells,
+                    *(settled.cells if settles else ()),
                 )  # fmt: skip
                 writer.writerow([cell_neutral(cell) for cell in row])
             if out.tell() > 2**20:

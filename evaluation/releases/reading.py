@@ -19,7 +19,6 @@ from evaluation.releases.archive import (
     CARD,
     CONTENTS,
     EPOCH,
-    FORMATS,
     MANIFEST,
     PAGE,
     PLAN,
@@ -28,10 +27,10 @@ from evaluation.releases.archive import (
     SIGNED,
     ArchiveError,
     contents_of,
-    is_declared,
     table_file,
 )
 from evaluation.releases.described.files import DESCRIBED
+from evaluation.releases.parts import FORMATS, parts_of
 from evaluation.releases.rows import RowChecks
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS
 from evaluation.releases.tables import TABLES, ReleasedTable, tables_of
@@ -122,7 +121,7 @@ class Archive:
     @property
     def tables(self) -> tuple[ReleasedTable, ...]:
         """The tables that it has."""
-        return tables_of(declared=is_declared(self.manifest["format"]))
+        return tables_of(parts_of(self.manifest["format"]))
 
     @property
     def report(self) -> dict[str, Any]:
@@ -202,7 +201,7 @@ def release_open(file: Path | IO[bytes], *, tick: Callable[[], None] = lambda: N
     manifest = json_read(b"".join(_pieces(opened, MANIFEST)), MANIFEST)
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise ArchiveError(f"{MANIFEST} lists no files")
-    if manifest.get("format") not in FORMATS:
+    if type(manifest.get("format")) is not int or manifest["format"] not in FORMATS:
         raise ArchiveError(
             f"the release has format {printable(repr(manifest.get('format')), most=50)}; this version of Foretell reads formats {FORMATS[0]} to {FORMATS[-1]}"
         )

@@ -37,6 +37,7 @@ from evaluation.releases.contents import (
 from evaluation.releases.creators import creators_read
 from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.differences import MOST, json_differences, text_differences
+from evaluation.releases.parts import parts_of
 from evaluation.releases.plan_files import plan_files_make
 from evaluation.releases.rater_values import coarsening_problems
 from evaluation.releases.reading import LONGEST_LINE, MB, Archive, json_read
@@ -218,7 +219,8 @@ def _stated(manifest: Mapping[str, Any]) -> Stated:
         except ValueError as error:
             raise ArchiveError(f"{MANIFEST}: coarsening: {printable(str(error), most=300)}") from None
     about = About(**texts, creators=tuple(creators), date=date, attributes=frozenset(attributes))
-    return Stated(about, removed, attributes, free_text, coarsening, numbers)
+    parts = parts_of(manifest["format"])
+    return Stated(about, removed, attributes, free_text, coarsening, numbers, parts)
 
 
 def choices_of(manifest: Mapping[str, Any], encoders: Collection[str]) -> Choices:
@@ -307,7 +309,7 @@ def _compare(
         rows=rows,
         made={name: str(release.manifest[name]) for name in ("software", "libraries")},
     )
-    expected = manifest_text(about, _files(release, release.contents))
+    expected = manifest_text(about, _files(release, release.contents), stated.parts)
     if release.read(MANIFEST) != expected:
         wanted = json_read(expected, MANIFEST)
         problems += [

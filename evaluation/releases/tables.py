@@ -35,6 +35,7 @@ from annotator.models import (
 )
 from evaluation.core.step_kinds import kinds_making
 from evaluation.models import Call, Pipeline, QuestionVerdict, Recipe, Reward, Run
+from evaluation.releases.parts import NO_PART, Part
 from evaluation.selectors.material import MARK, datasets_behind
 
 
@@ -45,10 +46,18 @@ class Scope:
         self.studies = sorted(studies, key=lambda study: study.pk)
         self.study_pks = [study.pk for study in self.studies]
 
-    @property
-    def declared(self) -> bool:
-        """Whether a study uses a HIT type of its workspace."""
-        return any(study.declaration_id is not None for study in self.studies)
+    @cached_property
+    def parts(self) -> Part:
+        """What a release of the studies has that not every release has, its plan apart."""
+        asked = QuestionnaireAnswer.objects.filter(participation__study__in=self.study_pks).exclude(
+            attributes={}
+        )
+        found = Part.TYPES if any(study.declaration_id is not None for study in self.studies) else NO_PART
+        if asked.exists():
+            found |= Part.QUESTIONNAIRES
+        if Adjudication.objects.filter(item__study__in=self.study_pks).exists():
+            found |= Part.ADJUDICATED
+        return found
 
     @cached_property
     def items(self) -> QuerySet[Item]:
@@ -357,14 +366,18 @@ TABLES = (
     ),
 )
 # fmt: on
-#: The tables of a release without HIT types of workspaces.
-_UNDECLARED = tuple(
-    replace(one, columns=tuple(name for name in one.columns if name != "declaration_id"))
-    for one in TABLES
-    if one.model is not Declaration
-)
 
 
-def tables_of(*, declared: bool) -> tuple[ReleasedTable, ...]:
-    """The tables of a release: only one with HIT types of workspaces has their files, and says which study uses which."""
-    return TABLES if declared else _UNDECLARED
+def tables_of(parts: Part) -> tuple[ReleasedTable, ...]:
+    """The tables of a release with these parts."""
+    left_out = {
+        *(() if Part.TYPES in parts else (Declaration,)),
+        *(() if Part.QUESTIONNAIRES in parts else (QuestionnaireAnswer,)),
+    }
+    return tuple(
+        one
+        if Part.TYPES in parts
+        else replace(one, columns=tuple(name for name in one.columns if name != "declaration_id"))
+        for one in TABLES
+        if one.model not in left_out
+    )

@@ -12,7 +12,6 @@ from annotator.core.words import listed
 from evaluation.releases.creators import Creator
 from evaluation.releases.described.description import Description, StudyFacts
 from evaluation.releases.described.kinds import encoding, what
-from evaluation.releases.ratings_file import COLUMNS
 
 CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 #: The context that the specification prints: readers compare it word by word.
@@ -56,7 +55,7 @@ def croissant(facts: Description, files: Mapping[str, Mapping[str, Any]]) -> dic
         "isLiveDataset": False,
         **_responsible(facts),
         "distribution": [_file(name, known) for name, known in files.items()],
-        "recordSet": [_ratings()],
+        "recordSet": [_ratings(facts)],
     }
     return {name: value for name, value in found.items() if value != ""}
 
@@ -85,7 +84,7 @@ def _file(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ratings() -> dict[str, Any]:
+def _ratings(facts: Description) -> dict[str, Any]:
     fields = [
         {
             "@type": "cr:Field",
@@ -95,7 +94,7 @@ def _ratings() -> dict[str, Any]:
             "dataType": "sc:Text",
             "source": {"fileObject": {"@id": "ratings.csv"}, "extract": {"column": name}},
         }
-        for name, text in COLUMNS.items()
+        for name, text in facts.columns.items()
     ]
     return {
         "@type": "cr:RecordSet",

@@ -55,6 +55,8 @@ class Description:
     coarsened: tuple[str, ...]
     sentences: Mapping[str, tuple[str, ...]]
     software: str
+    #: The columns of ``ratings.csv``, each with its description.
+    columns: Mapping[str, str]
 
     def made_with(self, software: str) -> Self:
         """The same, with the version of the software that made the release."""
@@ -91,6 +93,7 @@ def describe(
     content: Mapping[str, Any],
     rows: Mapping[str, int],
     software: str,
+    columns: Mapping[str, str],
 ) -> Description:
     """The description of a release whose rows are in the database (``scratch``)."""
     names = "-".join(study.slug for study in studies)
@@ -110,6 +113,7 @@ def describe(
         coarsened=tuple(coarsened),
         sentences={name: sections.get(name, ()) for name in ("data", "conduct", "method")},
         software=software,
+        columns=dict(columns),
     )
 
 

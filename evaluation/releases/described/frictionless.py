@@ -8,7 +8,6 @@ from typing import Any
 
 from evaluation.releases.described.description import Description
 from evaluation.releases.described.kinds import encoding, what
-from evaluation.releases.ratings_file import COLUMNS
 
 
 def frictionless(facts: Description, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -21,7 +20,7 @@ def frictionless(facts: Description, files: Mapping[str, Mapping[str, Any]]) -> 
         "description": facts.abstract,
         "version": "1.0.0",
         "contributors": [{"title": one.full_name, "role": "author"} for one in facts.shown_creators],
-        "resources": [_resource(name, known) for name, known in files.items()],
+        "resources": [_resource(facts, name, known) for name, known in files.items()],
     }
     if licence.spdx or licence.url:
         found["licenses"] = [{"name": licence.spdx, "path": licence.url, "title": licence.said}]
@@ -29,7 +28,7 @@ def frictionless(facts: Description, files: Mapping[str, Mapping[str, Any]]) -> 
     return found
 
 
-def _resource(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
+def _resource(facts: Description, name: str, known: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": re.sub(r"[^a-z0-9._-]", "-", name.lower()),
         "path": name,
@@ -41,7 +40,9 @@ def _resource(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
         "hash": f"sha256:{known['sha256']}",
     }
     if name == "ratings.csv":
-        fields = [{"name": column, "type": "string", "description": text} for column, text in COLUMNS.items()]
+        fields = [
+            {"name": column, "type": "string", "description": text} for column, text in facts.columns.items()
+        ]
         found |= {
             "profile": "tabular-data-resource",
             "type": "table",
