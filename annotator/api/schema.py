@@ -21,7 +21,7 @@ STANDING = {
 OF_A_STUDY = {
     "adjudicated": "adjudication", "adjudication": "adjudication", "contested": "items", "disagreement": "reports", "exclusions": "exclusions", "exports": "exports", "human-scores": "runs", "images": "images", "keep": "kept_studies",
     "items": "items", "judgments": "judgments", "material": "imports", "members": "people", "messages": "messages",
-    "panel": "panel", "participants": "people", "personal-links": "people", "payments": "payments", "plan": "plan", "rehearsal": "rehearsal", "report-columns": "reports",
+    "panel": "panel", "participants": "people", "personal-links": "people", "payments": "payments", "plan": "plan", "questionnaires": "judgments", "rehearsal": "rehearsal", "report-columns": "reports",
     "reports": "reports", "review": "review", "runs": "runs", "uploads": "imports",
 }  # fmt: skip
 #: The first part of other addresses, where it isn't the group's name.

@@ -57,7 +57,7 @@ class DisagreementSerializer(serializers.Serializer[Any]):
     tables = DisagreementTableSerializer(many=True, help_text="The most disagreement first.")
 
 
-class _QueryCheck(KnownKeysSerializer):
+class _DisagreementQuery(KnownKeysSerializer):
     """The query; misspelt keys are refused."""
 
     variable = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
@@ -83,7 +83,7 @@ class StudyDisagreement(APIView):
     def get(self, request: Request, study: str) -> Response:
         """What systems, kinds of follow-up, raters and items contribute to one minus alpha, or kappa with a simulator."""
         found = study_get_for(user=request.user, pk=study, sized=True)
-        form = _QueryCheck(data=request.query_params)
+        form = _DisagreementQuery(data=request.query_params)
         form.is_valid(raise_exception=True)
         people_viewed(by=user_of(request), page="disagreement", studies=[found])
         ready, content, _ = disagreement_kept(study=found, **form.validated_data)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import IO, Any
 
 from evaluation.releases.described.files import DESCRIBED
-from evaluation.releases.parts import FORMAT, NO_PART, Part, parts_of
+from evaluation.releases.parts import FORMAT, NO_PART, ReleasePart, parts_of
 from evaluation.releases.signature import PUBLIC, SIGNATURE, SUMS, public_pem, signature_of, sums_of
 from evaluation.releases.tables import TABLES, tables_of
 
@@ -39,7 +39,7 @@ SIGNED = (SUMS, SIGNATURE, PUBLIC)
 
 def plan_names(format: object) -> tuple[str, ...]:
     """The files of a sealed plan that a release of this format has."""
-    return PLAN if Part.PLAN in parts_of(format) else ()
+    return PLAN if ReleasePart.PLAN in parts_of(format) else ()
 
 
 def made_names(format: object) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class Writer:
         """The files so far, each with its ``sha256`` and ``bytes``."""
         return dict(self._files)
 
-    def close(self, about: Mapping[str, Any], *, private: str, parts: Part = NO_PART) -> None:
+    def close(self, about: Mapping[str, Any], *, private: str, parts: ReleasePart = NO_PART) -> None:
         """Add the manifest, with ``about`` and the list of files, and sign all of it with a private key. ``parts`` are those that the files have."""
         self.add(MANIFEST, [manifest_text(about, dict(self._files), parts)])
         self.add(PUBLIC, [public_pem(private)])
@@ -88,7 +88,7 @@ class Writer:
         self._zip.close()
 
 
-def manifest_text(about: Mapping[str, Any], files: Mapping[str, Any], parts: Part) -> bytes:
+def manifest_text(about: Mapping[str, Any], files: Mapping[str, Any], parts: ReleasePart) -> bytes:
     """The manifest as it is written: there is only one way, so that a change is noticed."""
     manifest = {"format": FORMAT + parts, **about, "files": dict(files)}
     return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()

@@ -38,7 +38,7 @@ from evaluation.releases.contents import (
 )
 from evaluation.releases.described.files import indexes_make, texts_make
 from evaluation.releases.free_texts import Decisions
-from evaluation.releases.parts import NO_PART, Part
+from evaluation.releases.parts import NO_PART, ReleasePart
 from evaluation.releases.plan_files import plan_files_make
 from evaluation.releases.pseudonyms import renamed
 from evaluation.releases.rater_values import Uncomputable, attributes_needed, report_check, timings_changed
@@ -166,7 +166,7 @@ def release_build(
             check(json.dumps(told, ensure_ascii=False))
         except LeakFound:
             raise ReleaseError(_leak_in_file(MANIFEST)) from None
-        parts = found.scope.parts | (Part.PLAN if plan_files else NO_PART)
+        parts = found.scope.parts | (ReleasePart.PLAN if plan_files else NO_PART)
         writer.close(told, private=private, parts=parts)
     return built
 

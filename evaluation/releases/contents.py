@@ -20,7 +20,7 @@ from evaluation.releases.coarsening_words import (
     report_warnings,
 )
 from evaluation.releases.described.description import Description, describe
-from evaluation.releases.parts import NO_PART, Part
+from evaluation.releases.parts import NO_PART, ReleasePart
 from evaluation.releases.ratings_file import columns_of, ratings_csv
 from evaluation.releases.small_cells import Coarsening
 from evaluation.reports.choices import Choices
@@ -42,7 +42,7 @@ class Stated:
     free_text: bool = False
     coarsening: Coarsening | None = None
     numbers: Numbers = field(default_factory=dict)
-    parts: Part = NO_PART
+    parts: ReleasePart = NO_PART
 
     @property
     def coarsened(self) -> list[str]:

@@ -9,7 +9,7 @@ from enum import IntFlag
 FORMAT = 4
 
 
-class Part(IntFlag):
+class ReleasePart(IntFlag):
     """The parts of a release; its format is ``FORMAT`` plus their sum."""
 
     PLAN = 1
@@ -23,16 +23,16 @@ class Part(IntFlag):
 
 
 #: A release without any part.
-NO_PART = Part(0)
-FORMATS = range(FORMAT, FORMAT + 2 ** len(Part))
+NO_PART = ReleasePart(0)
+FORMATS = range(FORMAT, FORMAT + 2 ** len(ReleasePart))
 
 
-def parts_of(format: object) -> Part:
+def parts_of(format: object) -> ReleasePart:
     """The parts of a release of a format; none for a format that this version doesn't know.
 
     >>> parts_of(4), parts_of(7), parts_of("7"), parts_of(99)
-    (<Part: 0>, <Part.PLAN|TYPES: 3>, <Part: 0>, <Part: 0>)
+    (<ReleasePart: 0>, <ReleasePart.PLAN|TYPES: 3>, <ReleasePart: 0>, <ReleasePart: 0>)
     """
     if isinstance(format, bool) or not isinstance(format, int) or format not in FORMATS:
         return NO_PART
-    return Part(format - FORMAT)
+    return ReleasePart(format - FORMAT)

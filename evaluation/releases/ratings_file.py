@@ -13,7 +13,7 @@ from annotator.models import Explanation, Judgment, Study
 from annotator.selectors.adjudication import NOT_ADJUDICATED, SETTLED_COLUMNS, settled_labels_of
 from annotator.selectors.judgment import ExclusionReasons
 from annotator.selectors.study import study_hit_type
-from evaluation.releases.parts import Part
+from evaluation.releases.parts import ReleasePart
 
 COLUMNS = {
     "study": "the study's short name",
@@ -35,9 +35,9 @@ COLUMNS = {
 }
 
 
-def columns_of(parts: Part) -> dict[str, str]:
+def columns_of(parts: ReleasePart) -> dict[str, str]:
     """The columns of a release with these parts, each with its description."""
-    return {**COLUMNS, **(SETTLED_COLUMNS if Part.ADJUDICATED in parts else {})}
+    return {**COLUMNS, **(SETTLED_COLUMNS if ReleasePart.ADJUDICATED in parts else {})}
 
 
 _CHUNK = 2_000
@@ -53,11 +53,11 @@ def _real_output() -> FilteredRelation:
     return FilteredRelation("item__follow_up__outputs", condition=own)
 
 
-def ratings_csv(studies: Sequence[Study], parts: Part) -> Iterator[bytes]:
+def ratings_csv(studies: Sequence[Study], parts: ReleasePart) -> Iterator[bytes]:
     """The ratings of some studies as CSV, in pieces. Their rows are those of a release (``scratch``)."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    settles = Part.ADJUDICATED in parts
+    settles = ReleasePart.ADJUDICATED in parts
     writer.writerow(columns_of(parts))
     # Rows of ``scratch`` have the numbers of the release, from 1, after an offset.
     before = (Explanation.objects.aggregate(least=Min("id"))["least"] or 1) - 1

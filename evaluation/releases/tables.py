@@ -35,7 +35,7 @@ from annotator.models import (
 )
 from evaluation.core.step_kinds import kinds_making
 from evaluation.models import Call, Pipeline, QuestionVerdict, Recipe, Reward, Run
-from evaluation.releases.parts import NO_PART, Part
+from evaluation.releases.parts import NO_PART, ReleasePart
 from evaluation.selectors.material import MARK, datasets_behind
 
 
@@ -47,16 +47,18 @@ class Scope:
         self.study_pks = [study.pk for study in self.studies]
 
     @cached_property
-    def parts(self) -> Part:
+    def parts(self) -> ReleasePart:
         """What a release of the studies has that not every release has, its plan apart."""
         asked = QuestionnaireAnswer.objects.filter(participation__study__in=self.study_pks).exclude(
             attributes={}
         )
-        found = Part.TYPES if any(study.declaration_id is not None for study in self.studies) else NO_PART
+        found = (
+            ReleasePart.TYPES if any(study.declaration_id is not None for study in self.studies) else NO_PART
+        )
         if asked.exists():
-            found |= Part.QUESTIONNAIRES
+            found |= ReleasePart.QUESTIONNAIRES
         if Adjudication.objects.filter(item__study__in=self.study_pks).exists():
-            found |= Part.ADJUDICATED
+            found |= ReleasePart.ADJUDICATED
         return found
 
     @cached_property
@@ -368,15 +370,15 @@ TABLES = (
 # fmt: on
 
 
-def tables_of(parts: Part) -> tuple[ReleasedTable, ...]:
+def tables_of(parts: ReleasePart) -> tuple[ReleasedTable, ...]:
     """The tables of a release with these parts."""
     left_out = {
-        *(() if Part.TYPES in parts else (Declaration,)),
-        *(() if Part.QUESTIONNAIRES in parts else (QuestionnaireAnswer,)),
+        *(() if ReleasePart.TYPES in parts else (Declaration,)),
+        *(() if ReleasePart.QUESTIONNAIRES in parts else (QuestionnaireAnswer,)),
     }
     return tuple(
         one
-        if Part.TYPES in parts
+        if ReleasePart.TYPES in parts
         else replace(one, columns=tuple(name for name in one.columns if name != "declaration_id"))
         for one in TABLES
         if one.model not in left_out

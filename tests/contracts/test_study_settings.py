@@ -86,6 +86,7 @@ def test_a_newer_setting_is_in_the_snapshot_only_if_it_is_not_the_default() -> N
         "questionnaire_after",
         "questionnaire_before",
         "shared_items",
+        "unpaid_terms",
         "whole_explanations",
     }
     usual, other = make_study(items=1, launched=True), make_study(items=1, nothing_raters=2, launched=True)

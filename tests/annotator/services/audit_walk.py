@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import io
-import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -17,8 +14,6 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import override_settings
 
-import annotator.services
-import evaluation.services
 from annotator.accounts.second_factor import SecondFactorAdapter
 from annotator.models import (
     AuditAction,
@@ -409,13 +404,3 @@ def _factor_rotated(w: World) -> None:
     Authenticator.objects.create(user=w.otto, type="totp", data={"secret": sealed})
     with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
         assert second_factor.second_factors_rotate() == (1, [])
-
-
-def services() -> Iterator[str]:
-    """Every public function that a module of services defines."""
-    for package in (annotator.services, evaluation.services):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            module = importlib.import_module(found.name)
-            for name, function in inspect.getmembers(module, inspect.isfunction):
-                if function.__module__ == module.__name__ and not name.startswith("_"):
-                    yield name

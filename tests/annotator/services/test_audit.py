@@ -39,8 +39,8 @@ from tests.annotator.services.audit_walk import (
     deleted,
     make_world,
     material,
-    services,
 )
+from tests.annotator.services.service_names import services
 from tests.factories import make_item, make_judgment, make_participation, make_rater, make_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]

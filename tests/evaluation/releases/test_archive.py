@@ -63,7 +63,7 @@ def unknown_choice(files: dict[str, bytes]) -> None:
         (changed_answer, "tables/judgment.jsonl was changed or damaged"),
         (longer, "tables/item.jsonl is larger than the manifest says"),
         (gone, "tables/rater.jsonl is missing from the release"),
-        (later_format, "the release has format 99; this version of Foretell reads formats 4 and 5"),
+        (later_format, "the release has format 99; this version of Foretell reads formats 4 to 19"),
         (no_manifest, "this is not a release"),
         (unknown_choice, "manifest.json: choices: rule"),
     ],

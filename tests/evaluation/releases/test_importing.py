@@ -80,8 +80,9 @@ def test_a_release_of_the_imported_study_has_the_same_data() -> None:
     report, _ = imported_report(studies=studies, release=release, user=owner)
     _, again = built(report, title="Owls", key="another key")
     before, after = files_of(file), files_of(again)
+    assert set(before) == set(after)
     for table in TABLES:
-        if table.model is not Workspace:
+        if table.model is not Workspace and f"tables/{table.name}.jsonl" in before:
             assert rows_without_place(before, table.name) == rows_without_place(after, table.name), table.name
     assert before["ratings.csv"] == after["ratings.csv"]
     assert before["report.json"] == after["report.json"]

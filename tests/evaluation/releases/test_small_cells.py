@@ -341,7 +341,7 @@ def test_the_command_says_the_cost_and_the_import_says_what_cannot_be_reproduced
 @pytest.mark.django_db
 def test_the_cost_takes_a_constant_number_of_queries(django_assert_max_num_queries: Any) -> None:
     report = stored(people_study())
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         release_cost(report=report, attributes=["age"], coarsening=Coarsening(5, "coarsen", "10"))
 
 

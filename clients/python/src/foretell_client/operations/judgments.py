@@ -12,6 +12,22 @@ Source = Literal["web", "import", "simulator", "rehearsal"]
 Standing = Literal["counted", "surplus"]
 
 
+class AnswerCount(TypedDict):
+    text: str
+    count: int
+
+
+class Answers(TypedDict):
+    name: str
+    title: str
+    answered: int
+    values: list[AnswerCount]
+    distinct: int
+    least: float | None
+    middle: float | None
+    most: float | None
+
+
 class Judgment(TypedDict):
     id: int
     item: str
@@ -45,6 +61,17 @@ class JudgmentsImported(TypedDict):
     variables: list[dict[str, Any]]
     notes: list[str]
     dry_run: bool
+
+
+class QuestionnaireCount(TypedDict):
+    moment: str
+    asked: int
+    blank: int
+    attributes: list[Answers]
+
+
+class Questionnaires(TypedDict):
+    moments: list[QuestionnaireCount]
 
 
 class JudgmentsOperations:
@@ -146,4 +173,9 @@ class JudgmentsOperations:
         reply: JudgmentsImported | FileImport = self._http.json(
             "POST", f"studies/{part(slug)}/judgments/import/", form=sent
         )
+        return reply
+
+    def questionnaires(self, slug: str, /) -> Questionnaires:
+        """How many people gave each answer before and after the tasks; rehearsals don't count."""
+        reply: Questionnaires = self._http.json("GET", f"studies/{part(slug)}/questionnaires/")
         return reply

@@ -19,22 +19,6 @@ StudyState = Literal["draft", "live", "paused", "closed"]
 WholeExplanations = Literal["no", "spread", "together"]
 
 
-class AnswerCount(TypedDict):
-    text: str
-    count: int
-
-
-class Answers(TypedDict):
-    name: str
-    title: str
-    answered: int
-    values: list[AnswerCount]
-    distinct: int
-    least: float | None
-    middle: float | None
-    most: float | None
-
-
 class Archive(TypedDict, total=False):
     anyway: bool
 
@@ -160,17 +144,6 @@ class Progress(TypedDict):
     places_out_of_reach: int
     people_missing: int
     excluded: int
-
-
-class QuestionnaireCount(TypedDict):
-    moment: str
-    asked: int
-    blank: int
-    attributes: list[Answers]
-
-
-class Questionnaires(TypedDict):
-    moments: list[QuestionnaireCount]
 
 
 class Study(TypedDict):
@@ -400,11 +373,6 @@ class StudiesOperations:
     def progress(self, slug: str, /) -> Progress:
         """Counts of places, judgments and raters; median time and pay."""
         reply: Progress = self._http.json("GET", f"studies/{part(slug)}/progress/")
-        return reply
-
-    def questionnaires(self, slug: str, /) -> Questionnaires:
-        """How many people gave each answer before and after the tasks; rehearsals don't count."""
-        reply: Questionnaires = self._http.json("GET", f"studies/{part(slug)}/questionnaires/")
         return reply
 
     def reopen(self, slug: str, /) -> Study:
