@@ -91,7 +91,7 @@ def study_get_for(
         study = _with_both_roles(user, with_size(found) if sized else found).first()
     if study is not None:
         mine = _higher_role(study.role_in_workspace, study.role_in_study)
-        study.my_role = mine  # type: ignore[attr-defined]
+        study.my_role = mine
     if study is None or not (user.is_superuser or mine in roles_from(role)):
         log.warning("study %s: access denied to user %s as %s", slug or pk, user.pk, role)
         raise Http404("no such study")
