@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from django.core.cache.backends.redis import RedisCache
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
@@ -37,6 +37,26 @@ class JSONSerializer:
         return json.loads(data)
 
 
+class OneClient(RedisCacheClient):
+    """Django's client of the cache, which makes its object for a server once instead of for each call.
+
+    The connections are kept in any case; making the object took longer than asking Redis. Several servers, among which
+    Django spreads what it reads, are used as Django does.
+    """
+
+    def __init__(self, servers: Any, *args: Any, **options: Any) -> None:
+        super().__init__(servers, *args, **options)
+        self._one_server = len(servers) == 1
+        self._made: Any = None
+
+    def get_client(self, key: Any = None, *, write: bool = False) -> Any:
+        if not self._one_server:
+            return super().get_client(key, write=write)
+        if self._made is None:
+            self._made = super().get_client(key, write=write)
+        return self._made
+
+
 class ForgivingRedisCache(RedisCache):
     """Django's Redis cache, except that an unavailable Redis is a cache miss instead of an error page.
 
@@ -56,6 +76,7 @@ class ForgivingRedisCache(RedisCache):
             **params.get("OPTIONS", {}),
         }
         super().__init__(server, params)
+        self._class = OneClient
 
     def _try(self, call: Callable[[], Any], fallback: Any) -> Any:
         if time.monotonic() < self.paused_until:

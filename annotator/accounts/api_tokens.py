@@ -45,6 +45,7 @@ class ApiTokenAuthentication(TokenAuthentication):
         if second_factor_missing(token.user):
             raise AuthenticationFailed(REQUIRED)
         # Not on every request: otherwise a program that reads a lot would also write a lot.
-        unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _NOTED_AFTER)
-        ApiToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)
+        if token.last_used_at is None or token.last_used_at < now - _NOTED_AFTER:
+            unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _NOTED_AFTER)
+            ApiToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)
         return token.user, token

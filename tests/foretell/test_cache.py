@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 import pytest
 import redis
@@ -26,6 +27,21 @@ def test_stored_values_are_returned(cache: ForgivingRedisCache) -> None:
     assert cache.add("a", 1) is False
     assert cache.delete("a") is True
     assert cache.get("a") is None
+
+
+def test_calls_share_one_client(cache: ForgivingRedisCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[redis.Redis] = []
+    whole = redis.Redis.__init__
+
+    def counted(client: redis.Redis, *args: Any, **options: Any) -> None:
+        made.append(client)
+        whole(client, *args, **options)
+
+    monkeypatch.setattr(redis.Redis, "__init__", counted)
+    for number in range(3):
+        cache.set("n", number)
+        assert cache.get("n") == number
+    assert len(made) == 1
 
 
 def test_a_value_is_never_unpickled(cache: ForgivingRedisCache) -> None:

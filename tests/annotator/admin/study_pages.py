@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Study
 
@@ -104,17 +106,27 @@ SENT = {
 
 def address(study: Study, page: str) -> str:
     """The address of one of ``PAGES`` of a study with one object of each kind."""
-    judgment = study.judgments.get()
-    names = {
-        "ITEM": judgment.item_id,
-        "JUDGMENT": judgment.pk,
-        "RATER": judgment.rater_id,
-        "EXCLUSION": study.exclusions.get().pk,
-        "PERSON": study.participations.get().rater_id,
-        "IMAGE": study.images.get().pk,
-        "QUESTION": hit_type_get(study.hit_type).exam[0].key,
-        "IMPORT": study.file_imports.get().pk,
-    }
-    for name, value in names.items():
-        page = page.replace(name, str(value))
+    for name, value in _values(study).items():
+        page = page.replace(name, value)
     return f"/admin/annotator/study/{study.pk}/{page}"
+
+
+#: Looked up once for each study object, because a test asks for the address of every page.
+_KNOWN: WeakKeyDictionary[Study, dict[str, str]] = WeakKeyDictionary()
+
+
+def _values(study: Study) -> dict[str, str]:
+    if study not in _KNOWN:
+        judgment = study.judgments.get()
+        found = {
+            "ITEM": judgment.item_id,
+            "JUDGMENT": judgment.pk,
+            "RATER": judgment.rater_id,
+            "EXCLUSION": study.exclusions.get().pk,
+            "PERSON": study.participations.get().rater_id,
+            "IMAGE": study.images.get().pk,
+            "QUESTION": hit_type_get(study.hit_type).exam[0].key,
+            "IMPORT": study.file_imports.get().pk,
+        }
+        _KNOWN[study] = {name: str(value) for name, value in found.items()}
+    return _KNOWN[study]

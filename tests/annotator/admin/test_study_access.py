@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.http import Http404
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotator.models import Exclusion, Membership
+from annotator.models import Exclusion, Membership, WorkspaceMember
+from annotator.selectors.study import study_get_for
 from annotator.services.message import message_send
 from tests.annotator.admin.study_files import GOOD, csv_file, page
 from tests.factories import (
@@ -95,3 +99,22 @@ def test_unknown_filters_are_refused(researcher_client, researcher, query):
     reply = researcher_client.get(reverse("admin:annotator_judgment_changelist") + "?" + query)
     assert reply.status_code in (302, 400)
     assert reply.status_code == 400 or "e=1" in reply["Location"]
+
+
+@pytest.mark.parametrize(
+    ("in_workspace", "in_study", "mine"),
+    [("viewer", "editor", "editor"), ("owner", "viewer", "owner"), (None, "reviewer", "reviewer"), ("editor", None, "editor")],
+)  # fmt: skip
+def test_the_higher_of_two_roles_counts_and_each_table_is_asked_once(in_workspace, in_study, mine):
+    study, user = make_study(by=make_user(staff=True)), make_user(staff=True)
+    if in_workspace:
+        WorkspaceMember.objects.create(workspace=study.workspace, user=user, role=in_workspace)
+    if in_study:
+        Membership.objects.create(study=study, user=user, role=in_study)
+    with CaptureQueriesContext(connection) as queries:
+        assert study_get_for(user=user, pk=study.pk).my_role == mine
+    [query] = [one["sql"] for one in queries]
+    assert query.count('FROM "annotator_membership"') == query.count('FROM "annotator_workspacemember"') == 1
+    if mine != "owner":
+        with pytest.raises(Http404):
+            study_get_for(user=user, slug=study.slug, role="owner")

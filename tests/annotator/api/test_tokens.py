@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -112,7 +113,9 @@ def test_the_last_use_is_recorded_to_the_hour(rosa: User) -> None:
     reply(token)
     first = ApiToken.objects.get().last_used_at
     assert first is not None
-    reply(token)
+    with CaptureQueriesContext(connection) as queries:
+        reply(token)
+    assert not [one for one in queries if "UPDATE" in one["sql"]], "a program that only reads makes no writes"
     assert ApiToken.objects.get().last_used_at == first
     ApiToken.objects.update(last_used_at=first - timedelta(hours=2))
     reply(token)
