@@ -10,8 +10,8 @@ from evaluation.ratings.judgments import judgments_load
 from evaluation.releases.rater_values import people_of, rater_values
 from evaluation.selectors.attributes import study_attributes
 from evaluation.selectors.release import attributes_of
+from tests.evaluation.releases.people import people_study
 from tests.evaluation.releases.releases import built, everything, rows_of
-from tests.evaluation.releases.test_small_cells import people_study
 from tests.evaluation.reports.studies import stored
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from annotator.models import Judgment, Participation, Rater, Study
+from annotator.models import Participation, Rater
 from evaluation.models import Release, Report
 from evaluation.releases.about import About
 from evaluation.releases.build import ReleaseError, release_build
@@ -23,27 +23,10 @@ from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.releases.small_cells import AS_IT_IS, Coarsening, coarsen, rare
 from evaluation.services.release import release_compute, release_create
+from tests.evaluation.releases.people import AGES, LANGUAGES, people_study
 from tests.evaluation.releases.releases import KEY, PRIVATE, built, everything, rebuilt, renamed_away, rows_of
 from tests.evaluation.reports.studies import client_of, small_study, stored
-from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
-
-AGES = [19, 21, 22, 22, 24, 25, 26, 28, 31, 33, 34, 35, 38, 41, 44, 47, 52, 58, 63, 71]
-LANGUAGES = ["en"] * 13 + ["pl"] * 5 + ["is", "mt"]
-
-
-def people_study(**fields: Any) -> Study:
-    """20 people on two items, with an age, a language and a time each: 2 languages that one person has, 19 ages."""
-    study = make_study(**fields)
-    items = [
-        make_item(study, key=f"q{n}", instance=f"i{n}", system="robot", real_output="yes") for n in (1, 2)
-    ]
-    for number, (age, language) in enumerate(zip(AGES, LANGUAGES, strict=True)):
-        rater = make_rater(f"owl {number:02}")
-        Rater.objects.filter(pk=rater.pk).update(attributes={"age": age, "native": language})
-        for item in items:
-            judgment = make_judgment(item, rater, "yes" if (number + item.pk) % 3 else "no")
-            Judgment.objects.filter(pk=judgment.pk).update(seconds=10.25 + number)
-    return study
+from tests.factories import make_judgment, make_rater, make_user
 
 
 def values_of(file: io.BytesIO) -> dict[int, dict[str, tuple[str, ...]]]:
