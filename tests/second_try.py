@@ -54,7 +54,7 @@ class Failures:
 
     def keep(self, config: pytest.Config, exitstatus: int) -> None:
         """Nothing is tried again of a session that was interrupted, or that failed in another way than by its tests."""
-        if config.cache is not None:
+        if getattr(config, "cache", None) is not None:
             config.cache.set(_CACHE, self.failed if exitstatus == pytest.ExitCode.TESTS_FAILED else {})
 
 

@@ -126,11 +126,14 @@ def study_purge(*, study_pk: int) -> bool:
 
 
 def study_rows_remove(*, study: Study) -> None:
-    """Delete all rows of a study, protecting ones first; material that other studies use stays. Its images' files aren't deleted."""
-    for (
-        relation
-    ) in Study._meta.related_objects:  # runs and reports: rows of applications that build on this one
-        if relation.related_model._meta.app_label != "annotator" and relation.on_delete is models.CASCADE:
+    """Delete all rows of a study, protecting ones first; material that other studies use stays. Its images' files aren't deleted.
+
+    Rows of applications that build on this one, such as runs and reports, go with it; also those on several studies, which would
+    otherwise be shown to everybody who may see the other ones.
+    """
+    for relation in Study._meta.related_objects:
+        beyond = relation.related_model._meta.app_label != "annotator"
+        if beyond and (relation.many_to_many or relation.on_delete is models.CASCADE):
             relation.related_model._default_manager.filter(**{relation.field.name: study}).delete()
     Exclusion.objects.filter(study=study).delete()
     Judgment.objects.filter(study=study).delete()

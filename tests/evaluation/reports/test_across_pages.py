@@ -6,7 +6,10 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils import timezone
 
+from annotator.models import Study
+from annotator.services.study_removal import study_purge
 from evaluation.models import Report
 from evaluation.services import report as service
 from tests.evaluation.reports.studies import cells_of, client_of, small_study
@@ -40,6 +43,17 @@ def test_a_report_across_studies_is_asked_for_and_seen_only_with_all_of_them():
     assert (
         f"Report {report.pk}" not in half.get(reverse("admin:evaluation_report_changelist")).content.decode()
     )
+
+
+def test_a_report_across_studies_goes_with_each_of_them():
+    """Otherwise a report on a study that is gone would be shown to everybody who may see the other one."""
+    one, two = small_study(), small_study()
+    across = Report.objects.create(study=one, choices={})
+    across.others.add(two)
+    own = Report.objects.create(study=one, choices={})
+    Study.objects.filter(pk=two.pk).update(deleted_at=timezone.now())
+    assert study_purge(study_pk=two.pk)
+    assert list(Report.objects.all()) == [own]
 
 
 def test_studies_are_chosen_in_the_admin(queued_reports, django_capture_on_commit_callbacks):
