@@ -37,7 +37,7 @@ from annotator.services.participation import (
 from annotator.services.rehearsal.fill import right_answers, take_steps
 from annotator.services.study import study_launch
 from annotator.services.submit_and_next import turn_take
-from evaluation.models import Call, Endpoint, FineTuning, Pipeline
+from evaluation.models import Call, Endpoint, FineTuning, KeptJob, KeptStudy, Pipeline
 from evaluation.pipelines.create import recipe_save
 from evaluation.runs.lifecycle import run_start
 from evaluation.services.release import release_compute, release_create
@@ -157,6 +157,16 @@ def with_rows(world: World) -> None:
             reason="thanks",
             created_by=researcher,
         )
+    kept = KeptStudy.objects.create(
+        workspace=study.workspace, study=10**6, slug="kept", title="Kept", place="kept.foretell", sha256="0" * 64, bytes=1,
+        passphrase=True, people=1, kept_by=researcher,
+    )  # fmt: skip
+    job = KeptJob.objects.create(
+        kind=KeptJob.Kind.KEEP, workspace=study.workspace, study=10**6, slug="kept", kept=kept, state=KeptJob.State.DONE,
+        created_by=researcher,
+    )  # fmt: skip
+    # First, because "study" is a part of its name.
+    world.objects |= {"kept_study": kept, "kept_job": job}
     world.objects |= {
         "declaredtype": clarity(study.workspace, researcher).type,
         "item": item, "judgment": study.judgments.order_by("id")[0], "exclusion": exclusion, "ledgerentry": entry,
@@ -252,6 +262,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:receipt": [],  # only after a request for deletion; tests/annotator/web/test_receipt.py opens it
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
     "admin:hit_type_copy": [],  # only posts
+    "evaluation:kept_study_download": [],  # a file; tests/evaluation/views/test_kept_pages.py reads it
     "admin:hit_type_download": [],  # a file; tests/annotator/admin/test_hit_type_pages.py reads it
     "annotator:preview_hit_type": [],  # only posts; it is within the editor
     "admin:annotator_workspace_change": [["workspace"]],
