@@ -91,7 +91,8 @@ def world_make() -> World:
         )
     study_launch(study=study)
     study.refresh_from_db()
-    world = World(researcher, study, make_study(by=researcher, slug="draft", items=2))
+    asked = {"questionnaire_before": "demographics", "questionnaire_after": "trust"}
+    world = World(researcher, study, make_study(by=researcher, slug="draft", items=2, **asked))
     for step in STEPS:
         world.people[step] = make_user(f"at-{step}")
         stand_at(step, participation_join(study=study, user=world.people[step]))
@@ -252,7 +253,9 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:preview_step": [
         ["study", step]
         for step in ("invitation", "consent", "declined", "passed", "failed", "stopped", "done")
-    ],
+    ]
+    + [["draft", "before"], ["draft", "after"]],
+    "annotator:questionnaire": [],  # only between two steps; the preview of the draft shows it
     "annotator:notices_stop": [],  # only with the link of an email; tests/annotator/services/test_notices.py opens it
     # Only for contested items; tests/annotator/admin/test_adjudication_page.py opens them.
     "annotator:adjudicate": [],
