@@ -26,6 +26,8 @@ LONG = {
     "evaluation.pipeline_advance",
     "evaluation.report_build",
     "evaluation.release_build",
+    "evaluation.kept_job_run",
+    "evaluation.plan_job_run",
     "evaluation.plan_job_run",
     "annotator.export_build",
     "annotator.file_import_run",
