@@ -11,8 +11,8 @@ from typing import Any
 
 import psutil
 
-#: How often time and memory are looked at, in seconds.
-_EVERY = 0.5
+#: How often time and memory are looked at, in seconds; and when first.
+_EVERY, _FIRST = 0.5, 0.02
 _AGAIN = 10.0
 
 
@@ -40,7 +40,7 @@ def limits(*, minutes: float, megabytes: int, error: type[Exception]) -> Iterato
             raise error(hit[0])
 
     before = signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, _EVERY, _EVERY)
+    signal.setitimer(signal.ITIMER_REAL, _FIRST, _EVERY)
     try:
         yield
     except Exception as other:
