@@ -24,7 +24,7 @@ from annotator.core.archives import ARCHIVE_ERRORS
 from annotator.core.words import plural
 from annotator.models import AuditAction, Study, StudyImage, User, Workspace
 from annotator.selectors.images import images_used
-from annotator.selectors.storage import storage_check
+from annotator.selectors.storage import storage_room
 from annotator.services.audit import audit_write
 
 #: Problems and names of one upload that are listed.
@@ -171,11 +171,12 @@ def images_add(*, study: Study, files: Iterable[tuple[str, bytes]], by: User | N
     """Store images under the names of their files, all or none.
 
     If the study already has the name with the same content, nothing changes. Raises ``ValidationError`` with a message
-    for each file that can't be used.
+    for each file that can't be used, or if the workspace has no room for them. ``files`` are read one after the other.
     """
     study = _locked(study)
     known = dict(study.images.values_list("name", "digest"))
-    result, faults, room = ImagesUploaded(), list[str](), False
+    result, faults, added = ImagesUploaded(), list[str](), 0
+    room = storage_room(workspace=study.workspace_id)
     for name, content in files:
         try:
             image = image_check(name=name, content=content)
@@ -191,12 +192,8 @@ def images_add(*, study: Study, files: Iterable[tuple[str, bytes]], by: User | N
                 )
             continue
         known[image.name] = image.digest
-        if not faults and not room:
-            storage_check(
-                workspace=study.workspace_id,
-                more=sum(len(content) for _, content in files),
-            )
-            room = True
+        added += len(content)
+        room.check(added)
         if not faults:
             result.added.append(_store(study, image))
     if faults:

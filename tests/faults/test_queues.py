@@ -28,7 +28,6 @@ LONG = {
     "evaluation.release_build",
     "evaluation.kept_job_run",
     "evaluation.plan_job_run",
-    "evaluation.plan_job_run",
     "annotator.export_build",
     "annotator.file_import_run",
     "annotator.figures_renew",

@@ -69,12 +69,31 @@ def test_nothing_more_is_stored_than_the_limit_allows(study: Study, lab: Workspa
         storage_check(workspace=lab.pk, more=1024 * 1024 + 1)
     big = io.BytesIO(b"x" * (1024 * 1024 + 1))
     waiting = park(study_pk=study.pk, user_pk=researcher.pk, file=big, name="a.csv")
-    with pytest.raises(ValidationError, match=r"and this file has 1\.0"):
+    with pytest.raises(ValidationError, match=r"and what would be added has 1\.0"):
         file_import_request(
             study=study, by=researcher, kind=FileImport.Kind.MATERIAL, waiting=waiting,
             options=material_options(mapping={}, constants={}),
         )  # fmt: skip
     assert not FileImport.objects.exists()
+
+
+def test_images_are_added_one_after_the_other_all_or_none(
+    study: Study, lab: Workspace, researcher: User
+) -> None:
+    size = len(picture())
+    files = [
+        (f"owl-{number}.png", picture(colour)) for number, colour in enumerate(("black", "brown", "white"))
+    ]
+    images_add(study=study, files=iter(files), by=researcher)
+    assert study.images.count() == 3
+    study.images.all().delete()
+    workspace_limits_set(workspace=lab, by=researcher, storage_megabytes=1)
+    Export.objects.create(
+        study=study, created_by=researcher, file="x", bytes=1024 * 1024 - size - 10, state="done"
+    )
+    with pytest.raises(ValidationError, match="what would be added has"):
+        images_add(study=study, files=iter(files), by=researcher)
+    assert not study.images.exists()
 
 
 def test_a_full_workspace_is_told_so_everywhere(

@@ -191,7 +191,7 @@ def values_for(bot: Bot) -> dict[str, list[Any]]:
         Assignment.objects.filter(rater__user=bot.participation.rater.user).values_list("pk", flat=True)
     )
     return {
-        "slug": [bot.study.slug], "token": [bot.study.join_token], "uidb64": ["MQ"], "which": ["exam", "practice"],
+        "slug": [bot.study.slug], "token": [bot.study.join_token], "uidb64": ["MQ"], "which": ["exam", "practice"], "moment": ["before", "after"],
         "step": ["invitation", "consent", "declined", "passed", "failed", "stopped", "done"],
         "name": ["offline", "away"], "panel": ["prolific"], "pk": tasks[-1:] or [bot.study.pk],
         # Researchers' own: the screen of adjudicators.
