@@ -57,6 +57,8 @@ def places(researcher: User) -> dict[str, str]:
         "file_import_cancel": f"{root}imports/{large.pk}/cancel/",
         "file_import_problems": f"{root}imports/{large.pk}/problems/",
         "judgments": f"{root}studies/mine/judgments/",
+        "study-newest-type": f"{root}studies/mine/newest-type/",
+        "questionnaires": f"{root}studies/mine/questionnaires/",
         "judgments_import": f"{root}studies/mine/judgments/import/",
         "judgments_export": f"{root}studies/mine/judgments/export/",
         "exclusions": f"{root}studies/mine/exclusions/",

@@ -80,7 +80,8 @@ def test_every_table_and_figure_says_what_its_intervals_are_about() -> None:
     rows = list(csv.DictReader(io.StringIO(export(content, {}, "csv"))))
     given = {(row["table"], row["estimand"]) for row in rows if row["low"]}
     assert ("prediction-powered", "these items, judged by these raters") in given
-    assert ("p1-table-4-details", USUAL) in given
+    assert ("p1-table-4-details", "these items, judged by these raters") in given
+    assert ("agreement-simulation", USUAL) in given
     assert not any(row["estimand"] for row in rows if not row["low"])
 
 
