@@ -275,7 +275,7 @@ def review_desk(study: Study, *, raters: Sequence[int] | None = None) -> Desk:
 
 
 def unpaid_terms(study: Study) -> tuple[str, ...]:
-    """The conditions under which the study's terms leave work unpaid, one a line.
+    r"""The conditions under which the study's terms leave work unpaid, one a line.
 
     >>> unpaid_terms(Study(unpaid_terms="Empty answers.\n\n  Copied texts. "))
     ('Empty answers.', 'Copied texts.')

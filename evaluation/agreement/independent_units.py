@@ -118,7 +118,7 @@ def score_ends(centre: Floats, error: Floats, bounds: Bounds) -> Floats:
     """Shape (2, ...): the ends of the score intervals of many values inside the bounds (:func:`evaluation.core.interval.score_interval`).
 
     >>> score_ends(np.array([0.5]), np.array([0.1]), (-1.0, 1.0)).round(3).ravel().tolist()
-    [0.281, 0.669]
+    [0.283, 0.668]
     """
     width = bounds[1] - bounds[0]
     share = (centre - bounds[0]) / width
