@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -54,7 +54,9 @@ def keep(request: HttpRequest, study_pk: int) -> HttpResponse:
 @never_cache
 @require_GET
 def kept_studies(request: HttpRequest) -> HttpResponse:
-    """The studies of one's workspaces that are in files, and the latest jobs about them."""
+    """The studies of one's workspaces that are in files, and the latest jobs about them; nothing for annotators."""
+    if not request.user.is_staff:
+        raise Http404("a researcher's page")
     waiting = kept_jobs_for(user=request.user).filter(state__in=(KeptJob.State.QUEUED, KeptJob.State.RUNNING))
     context = {"kept": kept_studies_for(user=request.user)[:MOST], "jobs": waiting[:MOST]}
     return render(request, "evaluation/kept_studies.html", context)

@@ -25,6 +25,7 @@ NO_DOCUMENT = {
     "admin:evaluation_pipeline_progress 200",  # parts of pages
     "admin:evaluation_run_progress 200",
     "admin:search 200",
+    "evaluation:kept_job_status 200",
     "evaluation:release_status 200",
     "evaluation:report_status 200",
     "evaluation:report_export 200",  # a file in HTML
