@@ -28,8 +28,6 @@ LOOKED_AT = 500
 #: Seconds after which a workspace that has just had a turn is preferred again. Without it, work that can't go on at
 #: present, such as a run whose endpoint is slow, would be chosen again at once.
 PAUSE = timedelta(seconds=0.5)
-#: Seconds until a row is tried again whose workspace has as many jobs under way as it may have.
-FULL_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,16 @@ class Kind:
 
     ``workspace``: the workspace of a row, or None. ``waiting``: for each workspace the row that comes first among those that
     no worker has begun, in a constant number of statements. ``carry_out``: does the work; returns something false if none was left.
-    ``again``: queues another message for a row, so many seconds later.
+    ``again``: queues another message for a row. ``later``: it goes on for hours in slices, so a workspace's other jobs come first.
     """
 
     workspace: Callable[[int], int | None]
     waiting: Callable[[], Mapping[int, Work]]
     carry_out: Callable[[Work], Any]
-    again: Callable[[Work, float], Any]
+    again: Callable[[Work], Any]
+    later: bool = False
 
 
-#: In the order in which they are preferred within a workspace's turn.
 KINDS: dict[str, Kind] = {}
 
 
@@ -85,37 +83,44 @@ class Standing:
 def in_turn(work: Work, own: Callable[[], Any] | None = None) -> Any:
     """Do what comes next: ``work``, or what waits in a workspace whose turn comes before.
 
-    Returns what the work returned, or None if it has to wait: then another message is queued for it. ``own`` carries it out,
-    if this isn't what any worker does for that kind.
+    Returns what the work returned, or None if it has to wait: then another message is queued for it, at once or, if its workspace
+    has as many jobs under way as it may have, when one of them ends. ``own`` carries it out, if this isn't what any worker
+    does for that kind.
     """
     kind = KINDS[work.kind]
     carry_out = own or (lambda: kind.carry_out(work))
     mine = kind.workspace(work.pk)
     if mine is None:
         return carry_out()  # on the command line, without a workspace; or the row is gone
-    others = {pk: one for pk, one in _waiting().items() if pk != mine}
+    others = _waiting()
+    own_next = others.pop(mine, None)
     standing = _standing({mine, *others})
     first = _first(mine, others, standing)
     if first is not None:
-        with _under_way(first):
+        with _under_way(first, standing[first]):
             KINDS[others[first].kind].carry_out(others[first])
-        kind.again(work, 0.0)
+        kind.again(work)
         return None
-    if mine in standing and standing[mine].full:
-        kind.again(work, FULL_SECONDS)
+    mine_now = standing.get(mine)
+    if mine_now is not None and mine_now.full:
+        return None  # a message follows when one of its jobs ends
+    if own_next is not None and kind.later and not KINDS[own_next.kind].later:
+        with _under_way(mine, mine_now):
+            KINDS[own_next.kind].carry_out(own_next)
+        kind.again(work)
         return None
-    with _under_way(mine) as begun:
+    with _under_way(mine, mine_now) as begun:
         done = carry_out()
-    if not done and mine in standing:  # nothing was left to do, so it was no turn
+    if not done and mine_now is not None:  # nothing was left to do, so it was no turn
         rows = Workspace.objects.filter(pk=mine, last_turn_at=begun)
-        rows.update(last_turn_at=standing[mine].last_turn)
+        rows.update(last_turn_at=mine_now.last_turn)
     return done
 
 
 def _waiting() -> dict[int, Work]:
     """For each workspace the work that it would have done next."""
     found: dict[int, Work] = {}
-    for kind in KINDS.values():
+    for kind in sorted(KINDS.values(), key=lambda one: one.later):
         found = {**kind.waiting(), **found}
     return found
 
@@ -149,8 +154,12 @@ def _standing(workspaces: Collection[int]) -> dict[int, Standing]:
 
 
 @contextlib.contextmanager
-def _under_way(workspace: int) -> Iterator[datetime]:
-    """Count as a job of the workspace, as long as the worker lives. Gives the time at which its turn began."""
+def _under_way(workspace: int, standing: Standing | None) -> Iterator[datetime]:
+    """Count as a job of the workspace, as long as the worker lives. Gives the time at which its turn began.
+
+    At the end, a workspace with a limit gets a message for what waits next: its own messages came to nothing meanwhile. If the
+    worker is killed, the sweeper of that kind of row sends one.
+    """
     begun = timezone.now()
     Workspace.objects.filter(pk=workspace).update(last_turn_at=begun)
     taken = next((n for n in range(MOST) if jobs.lock_take("turn", workspace, n)), None)
@@ -161,6 +170,9 @@ def _under_way(workspace: int) -> Iterator[datetime]:
             # A connection that has been lost meanwhile has released its locks.
             with contextlib.suppress(DatabaseError, InterfaceError):
                 jobs.lock_release("turn", workspace, taken)
+    found = _waiting().get(workspace) if standing is not None and standing.most is not None else None
+    if found is not None and not KINDS[found.kind].later:  # a slice that isn't over has a message already
+        KINDS[found.kind].again(found)
 
 
 def rows_take_turns(
@@ -193,5 +205,5 @@ def rows_take_turns(
         workspace=lambda pk: every.filter(pk=pk).values_list(workspace, flat=True).first(),
         waiting=waiting,
         carry_out=lambda work: carry_out(work.pk),
-        again=lambda work, seconds: jobs.enqueue(name, countdown=seconds, **{argument: work.pk}),
+        again=lambda work: jobs.enqueue(name, **{argument: work.pk}),
     )

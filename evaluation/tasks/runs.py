@@ -37,8 +37,8 @@ def slice_work(work: Work, *, woken: bool) -> str:
     return worked.ended
 
 
-def _again(work: Work, seconds: float) -> None:
-    run_wake(run=Run(pk=work.pk), numbers=[work.number], countdown=seconds)
+def _again(work: Work) -> None:
+    run_wake(run=Run(pk=work.pk), numbers=[work.number])
 
 
 KINDS["evaluation.run_work"] = Kind(
@@ -46,6 +46,7 @@ KINDS["evaluation.run_work"] = Kind(
     waiting=runs_waiting,
     carry_out=lambda work: slice_work(work, woken=False),
     again=_again,
+    later=True,
 )
 
 

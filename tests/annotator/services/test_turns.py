@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -31,7 +32,7 @@ class Queue:
         self.messages: list[int] = []
 
     def kind(self) -> Kind:
-        def again(work: Work, seconds: float) -> None:
+        def again(work: Work) -> None:
             self.messages.append(work.pk)
 
         return Kind(self.owners.get, self.waiting, lambda work: self.carry_out(work.pk), again)
@@ -111,14 +112,33 @@ def test_a_lab_at_its_limit_waits_and_leaves_the_worker_to_others(
     made = queue(row1=busy.pk, row2=busy.pk)
     made.messages.clear()
     elsewhere("turn", busy.pk, 0)
-    assert in_turn(Work("test", 1)) is None
-    assert (made.done, made.messages) == ([], [1])
+    for _ in range(3):
+        assert in_turn(Work("test", 1)) is None
+    assert (made.done, made.messages) == ([], []), "nothing goes round and round meanwhile"
     workspace_limits_set(workspace=busy, by=researcher, jobs_at_once=2)
     assert in_turn(Work("test", 1)) == "did 1"
+    assert made.messages == [2], "what waits next is woken when a job ends"
     made.owners[3] = other.pk
     workspace_limits_set(workspace=other, by=researcher, jobs_at_once=1)
     elsewhere("turn", other.pk, 0)
     assert in_turn(Work("test", 2)) == "did 2", "the other lab may not begin either"
+
+
+def test_a_labs_own_long_run_lets_its_other_jobs_pass(
+    labs: tuple[Workspace, Workspace],
+    queue: Callable[..., Queue],
+    researcher: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With one job at once, the next slice of a run would otherwise always be there before a report."""
+    lab, _ = labs
+    workspace_limits_set(workspace=lab, by=researcher, jobs_at_once=1)
+    rows, run = queue(row1=lab.pk), Queue(row7=lab.pk)
+    kinds = {"run": replace(run.kind(), later=True, waiting=dict), "test": rows.kind()}
+    monkeypatch.setattr("annotator.services.turns.KINDS", kinds)
+    assert in_turn(Work("run", 7)) is None
+    assert (rows.done, run.done, run.messages) == ([1], [], [7])
+    assert in_turn(Work("run", 7)) == "did 7"
 
 
 def test_work_that_could_not_go_on_is_not_chosen_again_at_once(
