@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -94,14 +95,16 @@ class Installation:
         servers = processes_in(self.data / "postgres/data", "postgres")
         return [*servers, *processes_in(self.data / "redis", "redis-server"), *marked(self.data.resolve())]
 
-    def find(self, word: str) -> list[psutil.Process]:
-        found = []
+    def command_lines(self) -> dict[psutil.Process, str]:
+        """The name and the arguments of each process of ours that still runs."""
+        lines = {}
         for process in self.ours():
-            try:
-                if word in " ".join([process.name(), *process.cmdline()]):
-                    found.append(process)
-            except psutil.Error:
-                continue
+            with suppress(psutil.Error):
+                lines[process] = " ".join([process.name(), *process.cmdline()])
+        return lines
+
+    def find(self, word: str) -> list[psutil.Process]:
+        found = [process for process, line in self.command_lines().items() if word in line]
         return sorted(found, key=lambda process: process.create_time())
 
     def main(self, word: str) -> psutil.Process:

@@ -50,7 +50,9 @@ class Failures:
 
     def add(self, report: Any) -> None:
         if report.failed:
-            self.failed[report.nodeid] = MARK in getattr(report, "keywords", ())
+            # The report of a process that crashed, or was ended because its test hung, has no marks.
+            processes = MARK in getattr(report, "keywords", ()) or report.nodeid.startswith(FOLDERS)
+            self.failed[report.nodeid] = processes
 
     def keep(self, config: pytest.Config, exitstatus: int) -> None:
         """Nothing is tried again of a session that was interrupted, or that failed in another way than by its tests."""

@@ -7,7 +7,6 @@ either on purpose clears ``page.faults``. Open ``live_server.url``, or the addre
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -22,9 +21,9 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.e2e.browser import launch
+from tests.e2e.contexts import close, context_make, context_open, target_of
 from tests.e2e.fake_server import Server
 from tests.e2e.style_server import served
 from tests.installation import Installation
@@ -32,7 +31,6 @@ from tests.installation import Installation
 LAPTOP = {"width": 1366, "height": 768}
 PHONE = {"width": 390, "height": 844}
 TIMEOUT_MS = 120_000
-CLOSING_MS = 60_000
 expect.set_options(timeout=TIMEOUT_MS)  # the default of five seconds is too short on a busy machine
 
 
@@ -46,17 +44,8 @@ def browser() -> Iterator[Browser]:
 
 def visitor(browser: Browser, **options: object) -> Iterator[Page]:
     """A fresh visitor with a browser context of its own, which takes about a second of processor time."""
-    context = context_make(browser, **options)
-    page = context.new_page()
-    yield from watched(page)
-    if not getattr(page, "left_open", False):  # it would wait for the page
-        context.close()
-
-
-def context_make(browser: Browser, **options: object) -> BrowserContext:
-    context = browser.new_context(locale="en-GB", **options)  # type: ignore[arg-type]
-    context.set_default_timeout(TIMEOUT_MS)
-    return context
+    with context_open(browser, timeout_ms=TIMEOUT_MS, **options) as context:
+        yield from watched(context.new_page())
 
 
 def watched(page: Page) -> Iterator[Page]:
@@ -74,29 +63,6 @@ def watched(page: Page) -> Iterator[Page]:
     yield page
     close(page, target)
     assert not faults, "\n".join(faults)
-
-
-def target_of(page: Page) -> str:
-    """The name of a page in the browser."""
-    devtools = page.context.new_cdp_session(page)
-    found = devtools.send("Target.getTargetInfo")["targetInfo"]["targetId"]
-    devtools.detach()
-    return str(found)
-
-
-def close(page: Page, target: str) -> None:
-    """Close a page. On a busy machine ``Page.close`` once waited for ever; a page that isn't closed after a minute is left open."""
-    browser = page.context.browser
-    if page.is_closed() or browser is None:
-        return
-    devtools = browser.new_browser_cdp_session()
-    try:
-        with page.expect_event("close", timeout=CLOSING_MS):
-            devtools.send("Target.closeTarget", {"targetId": target})
-    except PlaywrightTimeout:
-        page.left_open = True  # type: ignore[attr-defined]
-        warnings.warn(f"the browser did not close {page.url}", stacklevel=2)
-    devtools.detach()
 
 
 class SharedContext:
@@ -129,7 +95,7 @@ class SharedContext:
         """Close the pages and delete cookies, permissions, routes, the cache and what origins have stored."""
         for page in self.context.pages:
             if page is not self.kept and not getattr(page, "left_open", False):
-                page.close()
+                close(page, target_of(page))
         self.context.unroute_all()
         self.context.set_offline(False)
         self.context.clear_cookies()
@@ -142,13 +108,20 @@ class SharedContext:
 
 @pytest.fixture(scope="session")
 def laptops(browser: Browser) -> SharedContext:
-    return SharedContext(context_make(browser, viewport=LAPTOP))
+    return SharedContext(context_make(browser, timeout_ms=TIMEOUT_MS, viewport=LAPTOP))
 
 
 @pytest.fixture(scope="session")
 def phones(browser: Browser) -> SharedContext:
     return SharedContext(
-        context_make(browser, viewport=PHONE, device_scale_factor=3, is_mobile=True, has_touch=True)
+        context_make(
+            browser,
+            timeout_ms=TIMEOUT_MS,
+            viewport=PHONE,
+            device_scale_factor=3,
+            is_mobile=True,
+            has_touch=True,
+        )
     )
 
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from PIL import Image
 from playwright.sync_api import Browser
 
+from tests.e2e.contexts import context_open
 from tests.e2e.world import World
 
 #: Name of the picture -> address, with the world's objects.
@@ -48,21 +49,20 @@ def pictures_take(browser: Browser, url: str, world: World, folder: Path) -> dic
     """Store a picture of each page in each look; returns by how many pixels a page is wider than its window."""
     wider = {}
     for look, (size, scheme) in LOOKS.items():
-        context = browser.new_context(viewport=size, color_scheme=scheme, locale="en-GB")  # type: ignore[arg-type]
-        context.add_cookies(
-            [{"name": settings.SESSION_COOKIE_NAME, "value": world.sessions["researcher"], "url": url}]
-        )
-        page = context.new_page()
-        for name, address in PAGES.items():
-            page.goto(url + address.format(study=world.study, item=world.objects["item"]))
-            page.wait_for_load_state("networkidle")
-            wider[f"{name}, {look}"] = page.evaluate(
-                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        with context_open(browser, viewport=size, color_scheme=scheme) as context:
+            context.add_cookies(
+                [{"name": settings.SESSION_COOKIE_NAME, "value": world.sessions["researcher"], "url": url}]
             )
-            if name == "raters" and look == "laptop":
-                wider["raters, table"] = page.evaluate(
-                    "(one => one.scrollWidth - one.clientWidth)(document.querySelector('.fk-scroll'))"
+            page = context.new_page()
+            for name, address in PAGES.items():
+                page.goto(url + address.format(study=world.study, item=world.objects["item"]))
+                page.wait_for_load_state("networkidle")
+                wider[f"{name}, {look}"] = page.evaluate(
+                    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
                 )
-            (folder / f"{name}-{look}.webp").write_bytes(picture(page.screenshot()))
-        context.close()
+                if name == "raters" and look == "laptop":
+                    wider["raters, table"] = page.evaluate(
+                        "(one => one.scrollWidth - one.clientWidth)(document.querySelector('.fk-scroll'))"
+                    )
+                (folder / f"{name}-{look}.webp").write_bytes(picture(page.screenshot()))
     return wider

@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotator.hit_types.base import answers_in_words
 from annotator.web.task_page import stage_marks
+from tests.e2e.contexts import context_open
 from tests.e2e.task_screens import show, stages_of
 
 pytestmark = pytest.mark.browser
@@ -38,13 +39,12 @@ def test_marks_are_targets_of_24_pixels(
 
 
 def test_keys_are_not_shown_without_scripts(browser: Browser, style: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(style + "task/")
-    expect(page.locator(".option").first).to_be_visible()
-    for key in page.locator(".key").all():
-        expect(key).to_be_hidden()
-    context.close()
+    with context_open(browser, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(style + "task/")
+        expect(page.locator(".option").first).to_be_visible()
+        for key in page.locator(".key").all():
+            expect(key).to_be_hidden()
 
 
 @pytest.mark.parametrize("height", [768, 1080])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,40 @@ def test_many_failures_and_any_other_test_are_final() -> None:
 def test_a_list_of_an_earlier_run_is_removed_before_the_next() -> None:
     """A run that ends before it begins, or is killed, writes none."""
     assert f"rm -f {FAILED}\n" in (ROOT / "Makefile").read_text()
+
+
+HANGS_ONCE = """
+import pathlib, time
+def test_hangs_once():
+    seen = pathlib.Path(__file__).with_name("seen")
+    if not seen.exists():
+        seen.touch()
+        time.sleep(600)
+def test_beside_it(): pass
+"""
+
+
+def test_a_test_that_hangs_ends_and_the_others_go_on(tmp_path: Path) -> None:
+    """One browser that never answered once held a whole run until its time was up."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert 60 < settings["faulthandler_timeout"] < 1200
+    assert settings["faulthandler_exit_on_timeout"] is True
+    (tmp_path / "tests/e2e").mkdir(parents=True)
+    (tmp_path / "tests/e2e/test_it.py").write_text(HANGS_ONCE)
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nfaulthandler_timeout = 3\nfaulthandler_exit_on_timeout = true\n"
+    )
+    arguments = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:django"]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    first = subprocess.run(
+        arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert first.returncode == 1
+    assert "1 failed, 1 passed" in first.stdout
+    assert "crashed while running 'tests/e2e/test_it.py::test_hangs_once'" in first.stdout
+    second = subprocess.run(
+        [sys.executable, "-m", "tests.second_try"],
+        cwd=tmp_path, env=environment | {"PYTEST_ADDOPTS": "-p no:django"}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert second.returncode == 0
