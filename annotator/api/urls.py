@@ -26,6 +26,7 @@ from annotator.api import (
     studies,
     study_life,
 )
+from annotator.api.schema_made import MadeSchema
 from annotator.core import converters  # noqa: F401 - registers them
 
 app_name = "api"
@@ -35,7 +36,7 @@ router = SimpleRouter()
 router.register("studies", studies.Studies, basename="study")
 
 urlpatterns = [
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", SpectacularAPIView.as_view(generator_class=MadeSchema), name="schema"),
     path("docs/", docs.page, name="docs"),
     path("hit-types/", studies.HitTypes.as_view(), name="hit_types"),
     path("hit-types/own/", hit_types.DeclaredTypes.as_view(), name="declared_types"),

@@ -12,12 +12,14 @@ from django.core.cache import cache
 from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
+from annotator.api.schema_made import schema_made
 from annotator.services.api_tokens import api_token_make
 from foretell.wsgi import application
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
@@ -49,6 +51,18 @@ def token(db: None, one_connection: None) -> str:
     study = make_study(by=user, slug="fuzz")
     make_judgment(make_item(study), make_rater("ann"))
     return api_token_make(user=user)
+
+
+@pytest.mark.django_db
+def test_the_schema_is_made_once_for_a_process_and_in_english(client: Client) -> None:
+    texts = [
+        client.get(
+            "/api/v1/schema/?format=json&lang=" + language, headers={"accept-language": language}
+        ).content
+        for language in ("en", "de")
+    ]
+    assert texts[0] == texts[1]
+    assert schema_made.cache_info().misses == 1
 
 
 def test_the_schema_has_no_warnings(tmp_path: Path) -> None:
