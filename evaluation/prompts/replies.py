@@ -273,7 +273,7 @@ def bullets(text: str) -> list[str]:
     """
     found = [
         _EMPHASIS.sub("", match.group(1)).strip()
-        for line in plain(text).splitlines()
+        for line in re.split(r"\r\n?|\n", plain(text))  # an entry may contain Unicode's other line ends
         if (match := _BULLET.match(line))
     ]
     found = [entry for entry in found if entry]

@@ -166,6 +166,14 @@ def test_labelled_parts_are_read() -> None:
             labelled(broken, ["Explanation", "Summary"])
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\x85", "\x0b", "\x1c"])
+def test_an_entry_is_not_cut_at_an_unusual_line_end(end: str) -> None:
+    assert bullets(f"- a decision{end}of the court\r\n- its cause") == [
+        f"a decision{end}of the court",
+        "its cause",
+    ]
+
+
 def test_bulleted_lists_and_reasons_are_read() -> None:
     assert bullets("Elements:\n• a decision\n* **its cause**\n1. a figure") == [
         "a decision",
