@@ -79,8 +79,8 @@ def page_at(page: Page, url: str) -> APIResponse | None:
         assert "login" not in answer.headers["location"], f"{url} asks for a log-in"
         return None
     if answer.status == 404:
-        # Without a panel there is no file of payments for it and no study there; without a plan, no file of it.
-        without = ("/files/", "/exports/", "/payments/panel", "/recruitment/new/", "/plan/plan.")
+        # Without a panel there is no file of payments for it; without a plan, no file of it.
+        without = ("/files/", "/exports/", "/payments/panel.csv", "/plan/plan.")
         assert any(part in url for part in without), f"{url} is not there"
         return None
     assert answer.status == 200 or (answer.status == 401 and "/sso/" in url), f"{url}: {answer.status}"

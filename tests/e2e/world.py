@@ -44,6 +44,7 @@ from evaluation.services.release import release_compute, release_create
 from evaluation.simulators.start import simulation_create
 from foretell import env
 from tests.annotator.declared import clarity
+from tests.e2e.world_panel import panel_studies
 from tests.evaluation.reports.studies import stored
 from tests.factories import make_file_import, make_item, make_judgment, make_rater, make_study, make_user
 
@@ -98,6 +99,7 @@ def world_make() -> World:
         stand_at(step, participation_join(study=study, user=world.people[step]))
     with_rows(world)
     with_runs(world)
+    world.objects |= panel_studies(researcher)
     world.log_in()
     return world
 
@@ -290,6 +292,9 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "socialaccount_signup": [],
     "socialaccount_login_error": [],  # 401
     "admin:study_bonus": [["study", "participant"]],
+    "admin:study_recruitment": [["study"], ["at_panel"], ["before_panel"]],
+    "admin:study_panel_new": [["before_panel"]],
+    "admin:study_pay_panel": [["at_panel"]],
     "admin:study_question": [["study", "exam", "question"]],
     "admin:study_translation": [["study", "de"], ["draft", "ar"]],
     "admin:study_translation_question": [["study", "de", "exam", "question"]],
@@ -404,4 +409,6 @@ def _value(one: Any, world: World) -> Any:
         return study_hit_type(world.study).exam[0].key
     if one == "token":
         return world.study.join_token
+    if one in ("at_panel", "before_panel"):
+        return world.objects[one].pk
     return {"study": world.study.pk, "draft": world.draft.pk, "report": getattr(world.objects.get("report"), "pk", 0)}.get(one, one) if isinstance(one, str) else one  # fmt: skip
