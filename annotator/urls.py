@@ -36,6 +36,10 @@ from annotator.web.views import (
 app_name = "annotator"
 
 urlpatterns = [
+    # First, because Django tries one address after the other, and these are requested for every judgment.
+    path("task/<row:pk>/", task.submit, name="submit"),
+    path("task/<row:pk>/draft/", task.draft, name="draft"),
+    path("study/<slug:slug>/task/", task.tasks, name="tasks"),
     path("", me.home, name="home"),
     path("join/<token:token>/", join.invitation, name="invitation"),
     path("join/<token:token>/tell-me/", places.place_alert, name="place_alert"),
@@ -73,13 +77,10 @@ urlpatterns = [
     path("study/<slug:slug>/exam/", exam.exam, name="exam"),
     path("study/<slug:slug>/exam/result/", exam.exam_result, name="exam_result"),
     path("study/<slug:slug>/questionnaire/<slug:moment>/", questionnaire.questionnaire, name="questionnaire"),
-    path("study/<slug:slug>/task/", task.tasks, name="tasks"),
     path("study/<slug:slug>/done/", ending.done, name="done"),
     path("study/<slug:slug>/left/", ending.left, name="left"),
     path("study/<slug:slug>/leave/", ending.leave, name="leave"),
     path("study/<slug:slug>/message/", me.message, name="message"),
-    path("task/<row:pk>/", task.submit, name="submit"),
-    path("task/<row:pk>/draft/", task.draft, name="draft"),
     path("task/<row:pk>/undo/", task.undo, name="undo"),
     path("task/<row:pk>/skip/", task.skip, name="skip"),
     path("task/<row:pk>/more-time/", task.more_time, name="more_time"),

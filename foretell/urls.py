@@ -6,6 +6,8 @@ from annotator.web.style_gallery import views as style
 from annotator.web.views.offline import favicon
 
 urlpatterns = [
+    # First, because its first addresses are those that are requested for every judgment.
+    path("", include("annotator.urls")),
     # Browsers request this for responses that name no icon, such as plain files.
     path("favicon.ico", favicon),
     # The admin's first page is the list of studies.
@@ -16,7 +18,6 @@ urlpatterns = [
     path("two-factor/", include("annotator.accounts.two_factor_urls")),
     path("sso/", include("foretell.single_sign_on_urls")),
     path("api/v1/", include("annotator.api.urls")),
-    path("", include("annotator.urls")),
     path("", include("evaluation.urls")),
     path("api/v1/", include("evaluation.api.urls")),
     path("style/", style.index, name="style"),

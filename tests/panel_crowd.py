@@ -83,7 +83,9 @@ class Crowd:
         except Refusal:
             return False
         self.ends[fate] += 1
-        person = _Person(self, submission, fate, Random(number))
+        # Everybody has an address of their own: only so many may join from one in an hour.
+        client = Client(REMOTE_ADDR=f"10.20.{number // 250}.{number % 250 + 1}")
+        person = _Person(self, submission, fate, Random(number), client)
         person.goes()
         return True
 
@@ -94,7 +96,7 @@ class _Person:
     submission: str
     fate: str
     rng: Random
-    client: Client = field(default_factory=Client)
+    client: Client
 
     def goes(self) -> None:
         books, study = self.crowd.books, self.crowd.study

@@ -92,7 +92,8 @@ def task_page(
     """The page of an assignment at its open stage; ``raw`` is a submitted response that had ``errors``."""
     study = assignment.participation.study
     kind = study_hit_type(study)
-    stages = stages_shown(kind.stages(assignment.item.payload, assignment.presentation), study.language)
+    made = kind.stages(assignment.item.payload, assignment.presentation)
+    stages = stages_shown(made, study.language)
     stage = stages[assignment.stage]
     before: JSON = {}
     if assignment.stage:
@@ -108,9 +109,7 @@ def task_page(
         assignment=assignment,
         stage=stage,
         stages=stage_marks(stages, assignment.stage) if len(stages) > 1 else [],
-        committed=answers_in_words(
-            kind.stages(assignment.item.payload, assignment.presentation)[: assignment.stage], before, say
-        ),
+        committed=answers_in_words(made[: assignment.stage], before, say),
         response=assignment.draft if raw is None else raw,
         errors=errors or {},
         progress=progress,

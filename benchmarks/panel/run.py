@@ -16,7 +16,8 @@ TEST = "tests/annotator/services/test_panel_crowd.py"
 
 def main() -> int:
     people = sys.argv[1] if len(sys.argv) > 1 else "200"
-    command = [sys.executable, "-m", "pytest", "-q", "--durations=1", TEST]
+    # As a benchmark it takes longer than a test may.
+    command = [sys.executable, "-m", "pytest", "-q", "--durations=1", "-o", "faulthandler_timeout=0", TEST]
     return subprocess.run(
         command, cwd=ROOT, env={**os.environ, "PANEL_PEOPLE": people}, check=False
     ).returncode

@@ -29,8 +29,7 @@ pytestmark = pytest.mark.django_db
 PEOPLE = int(os.environ.get("PANEL_PEOPLE", "20"))
 
 
-def test_people_from_a_panel_are_answered_and_paid_to_the_cent(researcher: User, settings: Any) -> None:
-    settings.JOINS_PER_ADDRESS_PER_HOUR = 10_000
+def test_people_from_a_panel_are_answered_and_paid_to_the_cent(researcher: User) -> None:
     with prolific_api() as books:
         study, connection = connected_study(
             researcher, items=PEOPLE * 7 // 10, redundancy=2, panel_links="signed", max_items_per_rater=2, exam_required=True, exam_attempts=1,
