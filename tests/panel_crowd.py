@@ -51,15 +51,14 @@ class Crowd:
     def come(self, most: int) -> int:
         """People come in waves until the study is complete, or ``most`` have come; returns how many came. After each wave, webhooks are
         delivered and both sides compared."""
-        came = 0
-        while came < most:
+        came = idle = 0
+        while came < most and idle < 2:  # comparing both sides may raise the places
             wave = 0
             while wave < 20 and came < most and self._one(came):
                 wave, came = wave + 1, came + 1
             self.webhooks()
             panel_reconcile_sweep()
-            if not wave:
-                break
+            idle = 0 if wave else idle + 1
         return came
 
     def webhooks(self) -> None:

@@ -85,10 +85,14 @@ def places_taken(counts: Mapping[str, int]) -> int:
 
 
 def places_wanted(row: PanelStudy, needed: Needed) -> int:
-    """How many places the panel's study should have: those that are taken, and one for each person who is still needed."""
-    if row.state == ENDED and not needed.people:
-        return int(row.remote.get("places") or 0)
-    return places_taken(row.counts) + needed.people
+    """How many places the panel's study should have: those that are taken, and one for each person who is still needed.
+
+    A study that has ended there begins again only with more places than it has, even if some of them are free.
+    """
+    there, wanted = int(row.remote.get("places") or 0), places_taken(row.counts) + needed.people
+    if row.state != ENDED:
+        return wanted
+    return max(wanted, there + 1) if needed.people else there
 
 
 def plan_values(study: Study, panel: Panel) -> dict[str, Any]:

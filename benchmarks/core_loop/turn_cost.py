@@ -80,8 +80,8 @@ class Side:
         self.round(turns)
         subprocess.run([*control, "--dump"], check=True, stdout=subprocess.DEVNULL)
         self.close()
-        files = self.counted.parent.glob(f"{self.counted.name}*")
-        lines = [line for file in files for line in file.read_text().splitlines()]
+        # The file without a number, which Valgrind writes at the end, counts the end of the process.
+        lines = self.counted.with_name(f"{self.counted.name}.1").read_text().splitlines()
         return sum(int(line.split()[1]) for line in lines if line.startswith("totals:"))
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ PEOPLE = int(os.environ.get("PANEL_PEOPLE", "20"))
 def test_people_from_a_panel_are_answered_and_paid_to_the_cent(researcher: User) -> None:
     with prolific_api() as books:
         study, connection = connected_study(
-            researcher, items=PEOPLE * 7 // 10, redundancy=2, panel_links="signed", max_items_per_rater=2, exam_required=True, exam_attempts=1,
+            researcher, items=PEOPLE * 7 // 10 + PEOPLE // 12, redundancy=2, panel_links="signed", max_items_per_rater=2, exam_required=True, exam_attempts=1,
             exam_questions=1, pass_mark=1, exam_pay=Decimal("0.20"), consent_text="We keep your answers.", launched=False,
             screened_out_code="EXAM", partly_code="SOME", declined_code="NO", stopped_code="STOP", joins_per_address=None, joins_per_hour=None, unfinished_per_hour=None,
             pay_floor_per_hour=Decimal("6.00"), minutes_per_item=2,

@@ -142,6 +142,27 @@ def test_places_are_raised_within_the_limit_and_the_study_stops_when_it_is_full(
     assert books.studies[row.remote_id]["status"] in ("COMPLETED", "AWAITING REVIEW")
 
 
+def test_a_study_that_ended_there_begins_again_for_one_more_person(
+    books: ProlificBooks, researcher: User
+) -> None:
+    """The panel begins a study again only with more places than it has, though one of them is free by then."""
+    study, connection = connected_study(researcher, redundancy=1, max_items_per_rater=1)
+    row = panel_study_follow(row=published(study, connection), follows=True, most_places=9, by=None)
+    people = [arrives(books, row, name) for name in ("ann", "bob")]
+    task = assignment_next(participation=people[0][1])
+    assert task is not None
+    stage_submit(
+        user_id=people[0][1].rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "yes", "answer": "yes"}
+    )  # fmt: skip
+    for submission, _ in people:
+        books.complete(submission, "DONE")
+    books.move(people[1][0], "TIMED-OUT")  # a late correction: bob did nothing
+    assert (books.studies[row.remote_id]["status"], books.taken(row.remote_id)) == ("AWAITING REVIEW", 1)
+    panel_reconcile_sweep()
+    there = books.studies[row.remote_id]
+    assert (there["status"], there["total_available_places"]) == ("ACTIVE", 3)
+
+
 def test_it_pauses_while_enough_people_are_at_work_and_a_researchers_pause_stays(
     books: ProlificBooks, researcher: User
 ) -> None:
