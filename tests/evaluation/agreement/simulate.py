@@ -167,6 +167,8 @@ KAPPA_DESIGNS = {
     "30 units, rare label": KappaDesign(30, 1, 3, 3, (0.95, 0.05), clustering=0.0, skill=(0.95, 0.97)),
     "40 units, poor raters": KappaDesign(40, 1, 3, 3, (0.95, 0.05), clustering=0.0, skill=(0.7, 0.9)),
     "40 units, ten raters": KappaDesign(40, 1, 10, 10, (0.95, 0.05), clustering=0.0, skill=(0.9, 0.97)),
+    "80 units, ten raters": KappaDesign(80, 1, 10, 10, (0.95, 0.05), clustering=0.0, skill=(0.9, 0.97)),
+    "30 units, eight raters": KappaDesign(30, 1, 8, 8, (0.9, 0.1), clustering=0.0, skill=(0.85, 0.95)),
     "50 units, five raters": KappaDesign(50, 1, 5, 5, (0.95, 0.05), clustering=0.0, skill=(0.9, 0.97)),
     "60 units, two raters": KappaDesign(60, 1, 2, 2, (0.93, 0.07), clustering=0.0, skill=(0.93, 0.97)),
     "100 units, poor raters": KappaDesign(100, 1, 3, 3, (0.9, 0.1), clustering=0.0, skill=(0.6, 0.9)),
