@@ -102,33 +102,29 @@ def first(name: str, seed: int) -> Ends:
     return ends_of([{key: (one[1], one[2]) for key, one in study.items()} for study in studies])
 
 
-def panel_coverage(panel: Panel, statistic: str, runs: int, seed: int) -> dict[str, float]:
-    """The shares of studies whose interval for these raters, and for new ones, includes the value of all raters."""
-    return {
-        whose: coverage_for_new_raters(panel, statistic, new_raters=whose == "new", studies=runs, seed=seed)
-        for whose in ("new", "these")
-    }
+def panel_coverage(panel: Panel, statistic: str, whose: str, runs: int, seed: int) -> float:
+    """The share of studies whose interval, for ``new`` raters or for ``these``, includes the value of all raters."""
+    return coverage_for_new_raters(panel, statistic, new_raters=whose == "new", studies=runs, seed=seed)
 
 
-def panel_first(panel: Panel, statistic: str, seed: int) -> Ends:
+def panel_first(panel: Panel, statistic: str, whose: str, seed: int) -> Ends:
     """The ends of the intervals of a panel's first studies."""
-    found = {
-        whose: panel_estimates(panel, statistic, new_raters=whose == "new", studies=FIRST, seed=seed)
-        for whose in ("new", "these")
-    }
-    return ends_of([
-        {whose: (ones[number].low, ones[number].high) for whose, ones in found.items()}
-        for number in range(FIRST)
-    ])  # fmt: skip
+    found = panel_estimates(panel, statistic, new_raters=whose == "new", studies=FIRST, seed=seed)
+    return ends_of([{statistic: (one.low, one.high)} for one in found])
 
 
-def jobs() -> dict[str, tuple[Callable[[int], Ends], Callable[[int, int], dict[str, Any]]]]:
+def jobs() -> dict[str, tuple[Callable[[int], Ends], Callable[[int, int], Any]]]:
     """Every design, and every panel with a statistic: the first studies' intervals by seed, and the results by runs and seed."""
-    designs = {name: (partial(first, name), partial(design_coverage, name)) for name in KAPPA_DESIGNS}
+    designs: dict[str, tuple[Callable[[int], Ends], Callable[[int, int], Any]]] = {
+        name: (partial(first, name), partial(design_coverage, name)) for name in KAPPA_DESIGNS
+    }
     return designs | {
-        f"{name}, {statistic}": (partial(panel_first, panel, statistic), partial(panel_coverage, panel, statistic))
+        f"{name}, {statistic}, {whose}": (
+            partial(panel_first, panel, statistic, whose), partial(panel_coverage, panel, statistic, whose),
+        )
         for name, panel in PANELS.items()
         for statistic in ("krippendorff_alpha", "mean kappa")
+        for whose in ("new", "these")
     }  # fmt: skip
 
 
@@ -160,7 +156,7 @@ def main() -> None:
         if name in KAPPA_DESIGNS:
             coverage[name] = found
         else:
-            new_raters |= {f"{name}, {whose}": share for whose, share in found.items()}
+            new_raters[name] = found
         firsts[name] = ends
         about = asked | {
             "date": datetime.now(tz=UTC).date().isoformat(), "python": platform.python_version(), "numpy": np.__version__,
