@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,29 @@ def same_ends(stored: Ends | None, found: Ends) -> bool:
         and np.allclose(_numbers(stored[name])[1], _numbers(one)[1], rtol=0, atol=5e-6)
         for name, one in found.items()
     )
+
+
+def mark(grid: Mapping[str, Any], name: str) -> str:
+    """A star for results of earlier intervals than the present code's, which are to be simulated again.
+
+    >>> mark({"first": {"few": {}}}, "few"), mark({"first": {}}, "few")
+    ('', '\\\\*')
+    """
+    return "" if name in grid.get("first", {}) else "\\*"
+
+
+def starred(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a table, and what a star in it means, if there is one.
+
+    >>> list(starred(["| 95.0 |"]))
+    ['| 95.0 |']
+    """
+    any_star = False
+    for line in lines:
+        any_star |= "\\*" in line
+        yield line
+    if any_star:
+        yield "\n\\* Simulated with an earlier version of these intervals, and not again yet."
 
 
 def _numbers(ends: str) -> tuple[list[bool], list[float]]:
