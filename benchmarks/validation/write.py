@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.validation.attainable import mid_p_coverage
 from benchmarks.validation.grid_frame import mark, starred
 from benchmarks.validation.outside import outside, outside_table
+from evaluation.agreement.icc import LEAST_RESAMPLED
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "docs" / "validation.md"
@@ -69,7 +70,8 @@ def build() -> str:
         "### Labels that are numbers",
         f"{numbers['about']['runs']:,} studies a design, last run on {numbers['about']['date']}; the truth is the statistic of 100,000 "
         "units by the same raters, and for the generalized interval of ICC(2,1) that of the population of raters, drawn anew in each study. Five "
-        "labels unless the design says otherwise. The median of few labels is one of them, so its intervals cover nearly always.",
+        "labels unless the design says otherwise. The median of few labels is one of them, so its intervals cover nearly always. "
+        f"ICC(3,1) has the F interval of fewer than {LEAST_RESAMPLED} units and the bootstrap's of more.",
         "\n".join(_numbers(numbers)),
         "### Intraclass correlations of unbalanced raters",
         f"{mixed['about']['runs']:,} studies a design, last run on {mixed['about']['date']}: k of the raters on each unit. The model's interval takes units as "
