@@ -129,7 +129,7 @@ def main() -> None:
         if name in (options.only or jobs())
     }
     again = list(cells(results, options.runs))
-    names = {one["name"] for one in again}
+    simulated = {name.partition("/")[2] for name in results}
     about = {"runs": options.runs, "seed": options.seed, "date": datetime.now(tz=UTC).date().isoformat()}
     holds = all(
         one["holds its estimate"]
@@ -140,7 +140,7 @@ def main() -> None:
     content = stored | {
         "about": about,
         "every interval holds its estimate": holds and stored.get("every interval holds its estimate", True),
-        "cells": [one for one in stored["cells"] if one["name"] not in names] + again,
+        "cells": [one for one in stored["cells"] if one["name"].partition(":")[0] not in simulated] + again,
     }
     TARGET.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
