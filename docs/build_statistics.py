@@ -203,6 +203,7 @@ def code(text: str) -> str:
 def intervals() -> str:
     """How intervals are made, with the numbers that the code uses."""
     from evaluation.agreement.bootstrap import DEFAULT_REPLICATES
+    from evaluation.agreement.icc import LEAST_RESAMPLED
     from evaluation.core.interval import LEAST_CLUSTERS, LEAST_PAIRS, LEAST_VARIED, LEVEL
     from evaluation.metrics.association import LEAST_PER_CELL
     from evaluation.metrics.mixed import LAPLACE_INTERVAL
@@ -225,6 +226,8 @@ def intervals() -> str:
 | {level} normal approximation to the posterior | Tables 14 and 15 of P3 by variational Bayes | |
 | {LAPLACE_INTERVAL} | the same by Laplace's approximation | |
 | {level} jackknife t interval, or score interval | averages of kappa over pairs of raters, Conger's kappa | the score interval with two labels on independent units; see [agreement.md](agreement.md) |
+| {level} F interval | intraclass correlations ICC(3,.) of independent units | for normally distributed numbers. Of fewer than {LEAST_RESAMPLED} units it stands in the place of the bootstrap's, which covers too often there; of more, beside it |
+| {level} generalized interval | ICC(2,.) | for normally distributed numbers and new raters; it stands beside the bootstrap's |
 | {level} interval of the mixed model | intraclass correlations | quantiles of the posterior of the standard deviations of units, raters and residuals; beside it stands a jackknife over instances |
 | {level} t interval, Obuchowski's variance | areas under the ROC curve | Obuchowski (1997): labels of one instance are one cluster; made on the scale of logits |
 | none: ... | | the reason: fewer than {LEAST_CLUSTERS} instances; fewer than {LEAST_VARIED} with another label than the most frequent one (chance-corrected agreement); fewer than {LEAST_PAIRS} pairs of ratings with two labels (kappa); a winning rate, which has simultaneous bounds instead; a mean of similarities of exactly 0 or 1; replicates in which the figure isn't defined |

@@ -1,10 +1,11 @@
 """The coverage of agreement's intervals over a grid of designs, on simulated studies with known truth.
 
-    python -m benchmarks.validation.agreement_grid [--runs 2000] [--seed 0] [--processes 2] [--again]
+    python -m benchmarks.validation.agreement_grid [--runs 2000] [--seed 0] [--again]
 
 Each run draws a study (items, instances, raters, who judges what, prevalence, missing labels) and computes the agreement
 summary with its intervals, as the command does. The true value for these raters is computed from their label probabilities.
-Results are stored after each design; a run that was stopped resumes with the next one. ``--again`` starts anew.
+Results are stored after each design; a run that was stopped resumes with the next one, and designs whose first studies have other
+intervals than when they were simulated are simulated again. ``--again`` starts anew.
 """
 
 from __future__ import annotations
@@ -12,16 +13,25 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.validation.grid_frame import FIRST, Ends, ends_of, same_ends
 from evaluation.agreement import summarize
 from evaluation.core.estimate import Estimate
-from tests.evaluation.agreement.simulate import KAPPA_DESIGNS, PANELS, KappaDesign, coverage_for_new_raters
+from tests.evaluation.agreement.simulate import (
+    KAPPA_DESIGNS,
+    PANELS,
+    KappaDesign,
+    Panel,
+    coverage_for_new_raters,
+    panel_estimates,
+)
 
 TARGET = Path(__file__).parent / "agreement_grid.json"
 REPLICATES = 400
@@ -86,14 +96,36 @@ def design_coverage(name: str, runs: int, seed: int, replicates: int = REPLICATE
     return found
 
 
-def panel_coverage(name: str, statistic: str, runs: int, seed: int) -> dict[str, float]:
-    """The shares of studies whose interval for these raters, and for new ones, includes the value of all raters."""
-    return {
-        whose: coverage_for_new_raters(
-            PANELS[name], statistic, new_raters=whose == "new", studies=runs, seed=seed
-        )
-        for whose in ("new", "these")
+def first(name: str, seed: int) -> Ends:
+    """The ends of the intervals of a design's first studies."""
+    studies = [one_run(name, seed, number) for number in range(FIRST)]
+    return ends_of([{key: (one[1], one[2]) for key, one in study.items()} for study in studies])
+
+
+def panel_coverage(panel: Panel, statistic: str, whose: str, runs: int, seed: int) -> float:
+    """The share of studies whose interval, for ``new`` raters or for ``these``, includes the value of all raters."""
+    return coverage_for_new_raters(panel, statistic, new_raters=whose == "new", studies=runs, seed=seed)
+
+
+def panel_first(panel: Panel, statistic: str, whose: str, seed: int) -> Ends:
+    """The ends of the intervals of a panel's first studies."""
+    found = panel_estimates(panel, statistic, new_raters=whose == "new", studies=FIRST, seed=seed)
+    return ends_of([{statistic: (one.low, one.high)} for one in found])
+
+
+def jobs() -> dict[str, tuple[Callable[[int], Ends], Callable[[int, int], Any]]]:
+    """Every design, and every panel with a statistic: the first studies' intervals by seed, and the results by runs and seed."""
+    designs: dict[str, tuple[Callable[[int], Ends], Callable[[int, int], Any]]] = {
+        name: (partial(first, name), partial(design_coverage, name)) for name in KAPPA_DESIGNS
     }
+    return designs | {
+        f"{name}, {statistic}, {whose}": (
+            partial(panel_first, panel, statistic, whose), partial(panel_coverage, panel, statistic, whose),
+        )
+        for name, panel in PANELS.items()
+        for statistic in ("krippendorff_alpha", "mean kappa")
+        for whose in ("new", "these")
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -102,8 +134,10 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="also the designs that have results")
+    parser.add_argument(
+        "--only", nargs="+", choices=sorted(jobs()), metavar="DESIGN", help="no other designs"
+    )
     options = parser.parse_args()
     asked = {"runs": options.runs, "seed": options.seed, "replicates": REPLICATES}
     stored: dict[str, Any] = {}
@@ -111,37 +145,31 @@ def main() -> None:
         stored = json.loads(TARGET.read_text("utf-8"))
     if any(stored.get("about", {}).get(key) != value for key, value in asked.items()):
         stored = {}
-    coverage, new_raters = stored.get("coverage", {}), stored.get("new raters", {})
-    with ProcessPoolExecutor(options.processes) as pool:
-        jobs: dict[Future[Any], tuple[str, str]] = {}
-        for name, design in KAPPA_DESIGNS.items():
-            if not coverage.get(name) or stored["designs"].get(name) != json.loads(json.dumps(vars(design))):
-                jobs[pool.submit(design_coverage, name, options.runs, options.seed)] = (name, "")
-        for name, panel in PANELS.items():
-            for statistic in ("krippendorff_alpha", "mean kappa"):
-                done = f"{name}, {statistic}, new" in new_raters
-                if not done or stored["panels"].get(name) != vars(panel):
-                    job = pool.submit(panel_coverage, name, statistic, options.runs, options.seed)
-                    jobs[job] = (name, statistic)
-        for job in as_completed(jobs):
-            name, statistic = jobs[job]
-            if statistic:
-                new_raters |= {
-                    f"{name}, {statistic}, {whose}": share for whose, share in job.result().items()
-                }
-            else:
-                coverage[name] = job.result()
-            about = asked | {
-                "date": datetime.now(tz=UTC).date().isoformat(), "python": platform.python_version(), "numpy": np.__version__,
-            }  # fmt: skip
-            found = {
-                "about": about,
-                "designs": {name: vars(design) for name, design in KAPPA_DESIGNS.items() if name in coverage},
-                "panels": {name: vars(panel) for name, panel in PANELS.items()},
-                "coverage": {name: coverage[name] for name in KAPPA_DESIGNS if name in coverage},
-                "new raters": new_raters,
-            }
-            TARGET.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    coverage, new_raters, firsts = (stored.get(key, {}) for key in ("coverage", "new raters", "first"))
+    for name, (first_of, results_of) in jobs().items():
+        if options.only and name not in options.only:
+            continue
+        ends = first_of(options.seed)
+        if same_ends(firsts.get(name), ends):
+            continue
+        found = results_of(options.runs, options.seed)
+        if name in KAPPA_DESIGNS:
+            coverage[name] = found
+        else:
+            new_raters[name] = found
+        firsts[name] = ends
+        about = asked | {
+            "date": datetime.now(tz=UTC).date().isoformat(), "python": platform.python_version(), "numpy": np.__version__,
+        }  # fmt: skip
+        content = {
+            "about": about,
+            "designs": {name: vars(design) for name, design in KAPPA_DESIGNS.items() if name in coverage},
+            "panels": {name: vars(panel) for name, panel in PANELS.items()},
+            "coverage": {name: coverage[name] for name in KAPPA_DESIGNS if name in coverage},
+            "new raters": new_raters,
+            "first": {name: firsts[name] for name in jobs() if name in firsts},
+        }
+        TARGET.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,19 @@ def attainable(units: int, share: float, level: float = 0.95) -> tuple[float, fl
     return float(below.max(initial=0.0)), float(above.min(initial=1.0))
 
 
+def mid_p_covers(n: int, share: float) -> float:
+    """The exact coverage, at one share, of the mid-P interval of n cases.
+
+    >>> round(mid_p_covers(40, 0.05), 3)  # two cases are expected, and it includes the share for up to five
+    0.986
+    """
+    from scipy.stats import binom
+
+    ends = [mid_p_interval(count, n) for count in range(n + 1)]
+    inside = np.array([low <= share <= high for low, high in ends])
+    return float((binom.pmf(np.arange(n + 1), n, share) * inside).sum())
+
+
 def mid_p_coverage(n: int, points: int = 401) -> Floats:
     """Shape (points,): the exact coverage of the mid-P interval of n cases, at shares with three expected of either kind or more.
 

@@ -1,24 +1,22 @@
 """The coverage of the interval of Conger's kappa over a grid of designs, on simulated studies with known truth.
 
-    python -m benchmarks.validation.conger_grid [--runs 2000] [--seed 0] [--processes 2]
+    python -m benchmarks.validation.conger_grid [--runs 2000] [--seed 0] [--again]
 
 The designs are those of ``agreement_grid`` and, with whole explanations judged by 3 of 8 and by 3 of 40 raters, those in which a
-mean of pairwise kappas has no interval.
+mean of pairwise kappas has no interval. Results are stored after each design; a run that was stopped resumes, and designs whose first
+studies have other intervals than when they were simulated are simulated again.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.validation.grid_frame import FIRST, Ends, ends_of, grid_run
 from evaluation.agreement import conger_kappa
+from evaluation.core.estimate import Estimate
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS, SKEWED, THREE, KappaDesign
 
 TARGET = Path(__file__).parent / "conger_grid.json"
@@ -45,13 +43,22 @@ def truth(design: KappaDesign) -> float:
     return float((agreed - by_chance) / (1 - by_chance))
 
 
-def design_coverage(name: str, runs: int, seed: int) -> dict[str, Any]:
-    """The share of studies with an interval, and the share of those that includes the truth."""
-    design = DESIGNS[name]
-    found = [
+def studies(design: KappaDesign, runs: int, seed: int) -> list[Estimate]:
+    """Conger's kappa, with its interval, of each simulated study."""
+    return [
         conger_kappa(design.draw(np.random.default_rng([seed, number])), intervals=True)
         for number in range(runs)
     ]
+
+
+def first(design: KappaDesign, seed: int) -> Ends:
+    """The intervals of the first studies."""
+    return ends_of([{"conger_kappa": (one.low, one.high)} for one in studies(design, FIRST, seed)])
+
+
+def design_coverage(design: KappaDesign, runs: int, seed: int) -> dict[str, Any]:
+    """The share of studies with an interval, and the share of those that includes the truth."""
+    found = studies(design, runs, seed)
     value, low, high = (np.array([getattr(one, key) for one in found]) for key in ("value", "low", "high"))
     given, true = ~np.isnan(low), truth(design)
     inside = (low <= true) & (true <= high)
@@ -67,20 +74,7 @@ def design_coverage(name: str, runs: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--runs", type=int, default=2_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=2)
-    options = parser.parse_args()
-    with ProcessPoolExecutor(options.processes) as pool:
-        job = partial(design_coverage, runs=options.runs, seed=options.seed)
-        coverage = dict(zip(DESIGNS, pool.map(job, DESIGNS), strict=True))
-    about = {"runs": options.runs, "seed": options.seed, "date": datetime.now(tz=UTC).date().isoformat()}
-    designs = {name: vars(design) for name, design in DESIGNS.items()}
-    content = {"about": about, "designs": designs, "coverage": coverage}
-    TARGET.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    grid_run(__doc__, target=TARGET, designs=DESIGNS, coverage_of=design_coverage, runs=2_000, first_of=first)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Part of the simulated coverage again, on the present code and with other studies: does it agree with the stored results?
 
-    python -m benchmarks.validation.recheck [--runs 200] [--seed 1] [--processes 2]
+    python -m benchmarks.validation.recheck [--runs 200] [--seed 1] [--only NAME ...]
 
 Every design of ``agreement_grid`` and every case of ``coverage`` is simulated anew, with fewer studies than the full run. Two
 shares of simulated studies differ by chance; ``recheck.json`` says by how many standard errors each of them does.
@@ -11,15 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.validation.agreement_grid import design_coverage
+from benchmarks.validation.agreement_grid import design_coverage, panel_coverage
 from benchmarks.validation.coverage import cases, covered, level, tests
-from tests.evaluation.agreement.simulate import KAPPA_DESIGNS, PANELS, coverage_for_new_raters
+from tests.evaluation.agreement.simulate import KAPPA_DESIGNS, PANELS
 
 HERE = Path(__file__).parent
 TARGET = HERE / "recheck.json"
@@ -38,25 +38,21 @@ def apart(first: float, first_runs: int, second: float, second_runs: int) -> flo
 
 
 def metric(name: str, runs: int, seed: int) -> dict[str, float]:
-    """One case of ``coverage``, or one of its tests, by name: because functions can't be sent to other processes."""
+    """One case of ``coverage``, or one of its tests, by name."""
     if name in cases():
         return covered(cases()[name], runs, seed)
     return level(tests()[name], runs, seed)
 
 
-def jobs(pool: ProcessPoolExecutor, runs: int, seed: int) -> dict[str, Future[Any]]:
-    """Every simulation by name."""
-    found: dict[str, Future[Any]] = {
-        f"grid/{name}": pool.submit(design_coverage, name, runs, seed) for name in KAPPA_DESIGNS
+def jobs() -> dict[str, Callable[[int, int], Any]]:
+    """Every simulation by name, to be called with the number of studies and the seed."""
+    found: dict[str, Callable[[int, int], Any]] = {
+        f"grid/{name}": partial(design_coverage, name) for name in KAPPA_DESIGNS
     }
     for name, panel in PANELS.items():
         for statistic in ("krippendorff_alpha", "mean kappa"):
-            found[f"panel/{name}, {statistic}, new"] = pool.submit(
-                coverage_for_new_raters, panel, statistic, new_raters=True, studies=runs, seed=seed
-            )
-    for name in [*cases(), *tests()]:
-        found[f"metric/{name}"] = pool.submit(metric, name, runs, seed)
-    return found
+            found[f"panel/{name}, {statistic}, new"] = partial(panel_coverage, panel, statistic, "new")
+    return found | {f"metric/{name}": partial(metric, name) for name in [*cases(), *tests()]}
 
 
 def cells(results: dict[str, Any], runs: int) -> Iterator[dict[str, Any]]:
@@ -113,15 +109,27 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=sorted(jobs()),
+        metavar="NAME",
+        help="keep the other results (grid/few, ...)",
+    )
     parser.add_argument(
         "--design", choices=sorted(KAPPA_DESIGNS), help="simulate only this one, and add it to the results"
     )
     options = parser.parse_args()
     if options.design:
         return add_design(options.design, options.runs, options.seed)
-    with ProcessPoolExecutor(options.processes) as pool:
-        results = {name: job.result() for name, job in jobs(pool, options.runs, options.seed).items()}
+    stored = json.loads(TARGET.read_text("utf-8")) if options.only else {"cells": []}
+    results = {
+        name: job(options.runs, options.seed)
+        for name, job in jobs().items()
+        if name in (options.only or jobs())
+    }
+    again = list(cells(results, options.runs))
+    simulated = {name.partition("/")[2] for name in results}
     about = {"runs": options.runs, "seed": options.seed, "date": datetime.now(tz=UTC).date().isoformat()}
     holds = all(
         one["holds its estimate"]
@@ -129,10 +137,10 @@ def main() -> None:
         if name.startswith("grid/")
         for one in found.values()
     )
-    content = {
+    content = stored | {
         "about": about,
-        "every interval holds its estimate": holds,
-        "cells": list(cells(results, options.runs)),
+        "every interval holds its estimate": holds and stored.get("every interval holds its estimate", True),
+        "cells": [one for one in stored["cells"] if one["name"].partition(":")[0] not in simulated] + again,
     }
     TARGET.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 

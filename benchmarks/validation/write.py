@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.validation.attainable import mid_p_coverage
+from benchmarks.validation.grid_frame import mark, starred
 from benchmarks.validation.outside import outside, outside_table
+from evaluation.agreement.icc import LEAST_RESAMPLED
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "docs" / "validation.md"
@@ -60,15 +62,16 @@ def build() -> str:
         "98.6 % of 20 units of two raters, on intervals nearly 1 wide. No interval is refused by how often a study shows a rare label: studies that happen to show it often would keep theirs, "
         "and these would cover less. Every interval includes its estimate: "
         f"{'yes' if _all_hold(grid) else 'NO'}.",
-        "\n".join(_grid(grid)),
+        "\n".join(starred(_grid(grid))),
         "### Conger's kappa",
         f"{conger['about']['runs']:,} studies a design, last run on {conger['about']['date']}. In the first four designs few of many raters "
         "judge each explanation, so that few pairs share enough explanations for an interval of a mean of pairwise kappas.",
-        "\n".join(_conger(conger)),
+        "\n".join(starred(_conger(conger))),
         "### Labels that are numbers",
         f"{numbers['about']['runs']:,} studies a design, last run on {numbers['about']['date']}; the truth is the statistic of 100,000 "
         "units by the same raters, and for the generalized interval of ICC(2,1) that of the population of raters, drawn anew in each study. Five "
-        "labels unless the design says otherwise. The median of few labels is one of them, so its intervals cover nearly always.",
+        "labels unless the design says otherwise. The median of few labels is one of them, so its intervals cover nearly always. "
+        f"ICC(3,1) has the F interval of fewer than {LEAST_RESAMPLED} units and the bootstrap's of more.",
         "\n".join(_numbers(numbers)),
         "### Intraclass correlations of unbalanced raters",
         f"{mixed['about']['runs']:,} studies a design, last run on {mixed['about']['date']}: k of the raters on each unit. The model's interval takes units as "
@@ -86,7 +89,7 @@ def build() -> str:
         "### New raters",
         "Raters drawn from a population (their share of right labels is Beta(12, 4)), k of them on each unit. How often does an "
         "interval contain the value for the population of raters: one for these raters, and one for new raters (`--raters new`)?",
-        "\n".join(_new_raters(grid)),
+        "\n".join(starred(_new_raters(grid))),
         "### Shares outside 93-97 %",
         "Each share of the tables above, and of those of intraclass correlations of unbalanced raters and of simulatability gain, that is less than 93 or more than 97 %, and why; the median's "
         "are left out. Of a true coverage of 93 or 97 %, simulations show a little less or more; the limits are those of nineteen times out of twenty.",
@@ -179,7 +182,7 @@ def _grid(grid: dict[str, Any]) -> Iterator[str]:
     yield "|---|---|---|" + "---|" * len(TITLES)
     for name, row in grid["coverage"].items():
         cells = [_share(row[statistic]) for statistic in TITLES]
-        yield f"| {_design(grid['designs'][name])} | " + " | ".join(cells) + " |"
+        yield f"| {_design(grid['designs'][name])}{mark(grid, name)} | " + " | ".join(cells) + " |"
 
 
 def _conger(grid: dict[str, Any]) -> Iterator[str]:
@@ -188,7 +191,7 @@ def _conger(grid: dict[str, Any]) -> Iterator[str]:
     for name, found in grid["coverage"].items():
         shares = " | ".join(f"{100 * found[key]:.1f}" for key in ("below", "above"))
         yield (
-            f"| {_design(grid['designs'][name])} | {found['truth']:.3f} | {found['mean']:.3f} | {_share(found)} | {shares} "
+            f"| {_design(grid['designs'][name])}{mark(grid, name)} | {found['truth']:.3f} | {found['mean']:.3f} | {_share(found)} | {shares} "
             f"| {found['width']:.3f} |"
         )
 
@@ -355,10 +358,8 @@ def _new_raters(grid: dict[str, Any]) -> Iterator[str]:
     yield "| units | raters | " + " | ".join(heads) + " |"
     yield "|---|---|" + "---|" * len(heads)
     for panel, design in grid["panels"].items():
-        found = [
-            grid["new raters"][f"{panel}, {name}, {whose}"] for name in shown for whose in ("these", "new")
-        ]
-        cells = " | ".join(f"{100 * share:.1f}" for share in found)
+        names = [f"{panel}, {name}, {whose}" for name in shown for whose in ("these", "new")]
+        cells = " | ".join(f"{100 * grid['new raters'][name]:.1f}{mark(grid, name)}" for name in names)
         yield f"| {design['units']:,} | {design['k']} of {design['raters']} | {cells} |"
 
 

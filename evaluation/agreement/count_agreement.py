@@ -155,7 +155,7 @@ def further_estimates(
     asked = rng is not None and replicates >= LEAST_REPLICATES
     correlations = intraclass_correlation(ratings, rng=rng, replicates=replicates, named=named, normal=asked)
     for name in FORMS:
-        found[_slug(name)] = for_these_raters(correlations.bootstrap[name])
+        found[_slug(name)] = correlations.leading(name)
         if asked:
             found[f"{_slug(name)}_f"] = correlations.forms[name]
     if is_unbalanced(ratings):

@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.agreement.bootstrap import DEFAULT_REPLICATES, bootstrap
 from evaluation.agreement.counts import cluster_codes, varied_clusters
-from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS
+from evaluation.agreement.new_raters import NEW_RATERS, THESE_RATERS, for_these_raters
 from evaluation.core.estimate import NAN, NOT_ASKED, Estimate, undefined
 from evaluation.core.interval import LEAST_VARIED, LEVEL, one_more_part, too_alike, too_few
 from evaluation.core.ratings_table import Floats, Ratings
@@ -28,6 +28,9 @@ SAME_RATERS = (
 _MOST_ALIKE = 0.5
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 _UPPER = (1 + LEVEL) / 2
+#: With fewer units than this, the F interval of forms (3, .) stands before the bootstrap's: of 8 units that covered 97.8 % of simulated
+#: studies, of 12 96.8 %, the F interval 95 to 96 %; from 20 on they are alike.
+LEAST_RESAMPLED = 20
 #: Draws for a generalized interval: its ends are then known to about a hundredth of its width.
 _DRAWS = 20_000
 
@@ -44,6 +47,26 @@ class IntraclassCorrelation:
     bootstrap: dict[str, Estimate]
     units: int
     raters: int
+
+    def leading(self, form: str) -> Estimate:
+        """A form with the interval that a summary shows first: the bootstrap's, or of fewer than 20 units the F interval of forms (3, .),
+        which are for these raters too, where there is one.
+
+        >>> values = {"1": (9, 2), "2": (6, 1), "3": (8, 4), "4": (7, 1), "5": (10, 5), "6": (6, 2), "7": (3, 1), "8": (5, 4)}
+        >>> rows = [(r, u, str(v)) for u, row in values.items() for r, v in zip("ab", row)]
+        >>> found = intraclass_correlation(Ratings.from_rows(rows, level="interval"), rng=np.random.default_rng(0), replicates=99)
+        >>> [found.leading(form).interval.partition(" interval")[0] for form in ("ICC(2,1)", "ICC(3,1)")]
+        ['95 % t', '95 % F']
+        """
+        exact, drawn = self.forms[form], self.bootstrap[form]
+        if (
+            form.startswith("ICC(3,")
+            and self.units < LEAST_RESAMPLED
+            and not math.isnan(exact.low)
+            and not math.isnan(drawn.low)
+        ):
+            return exact
+        return for_these_raters(drawn)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""

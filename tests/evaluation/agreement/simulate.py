@@ -167,6 +167,8 @@ KAPPA_DESIGNS = {
     "30 units, rare label": KappaDesign(30, 1, 3, 3, (0.95, 0.05), clustering=0.0, skill=(0.95, 0.97)),
     "40 units, poor raters": KappaDesign(40, 1, 3, 3, (0.95, 0.05), clustering=0.0, skill=(0.7, 0.9)),
     "40 units, ten raters": KappaDesign(40, 1, 10, 10, (0.95, 0.05), clustering=0.0, skill=(0.9, 0.97)),
+    "80 units, ten raters": KappaDesign(80, 1, 10, 10, (0.95, 0.05), clustering=0.0, skill=(0.9, 0.97)),
+    "30 units, eight raters": KappaDesign(30, 1, 8, 8, (0.9, 0.1), clustering=0.0, skill=(0.85, 0.95)),
     "50 units, five raters": KappaDesign(50, 1, 5, 5, (0.95, 0.05), clustering=0.0, skill=(0.9, 0.97)),
     "60 units, two raters": KappaDesign(60, 1, 2, 2, (0.93, 0.07), clustering=0.0, skill=(0.93, 0.97)),
     "100 units, poor raters": KappaDesign(100, 1, 3, 3, (0.9, 0.1), clustering=0.0, skill=(0.6, 0.9)),
@@ -223,20 +225,27 @@ PANELS = {
 }
 
 
-def coverage_for_new_raters(
+def panel_estimates(
     panel: Panel, statistic: str, *, new_raters: bool, studies: int, seed: int
-) -> float:
-    """Share of studies, each with raters of its own, whose interval holds what the population of raters shows."""
-    covered = 0
+) -> list[Estimate]:
+    """The statistic with its interval in each study, each with raters of its own."""
+    found = []
     for rng in np.random.default_rng(seed).spawn(studies):
         table = panel.draw(rng)
         if statistic == "mean kappa":
             pairs = kappa_agreement(table, "nominal", 10, (), intervals=True, new_raters=new_raters)
-            one = pairs.mean["all"]
+            found.append(pairs.mean["all"])
         else:
-            one = getattr(count_agreement(table, rng, 100, new_raters=new_raters), statistic)
-        covered += one.low <= panel.truth <= one.high
-    return covered / studies
+            found.append(getattr(count_agreement(table, rng, 100, new_raters=new_raters), statistic))
+    return found
+
+
+def coverage_for_new_raters(
+    panel: Panel, statistic: str, *, new_raters: bool, studies: int, seed: int
+) -> float:
+    """Share of studies whose interval holds what the population of raters shows."""
+    found = panel_estimates(panel, statistic, new_raters=new_raters, studies=studies, seed=seed)
+    return sum(one.low <= panel.truth <= one.high for one in found) / studies
 
 
 def precisions(rng: np.random.Generator, mean: float = 0.7) -> tuple[np.ndarray, np.ndarray]:

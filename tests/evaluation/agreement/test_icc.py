@@ -19,7 +19,7 @@ from evaluation.agreement import (
 )
 from evaluation.agreement.icc import NOT_INDEPENDENT, SAME_RATERS, variance_of_one_more
 from tests.evaluation.agreement.simulate import KAPPA_DESIGNS
-from tests.evaluation.agreement.simulate_numbers import NUMBER_DESIGNS, coverage_of_numbers
+from tests.evaluation.agreement.simulate_numbers import NUMBER_DESIGNS, NumberDesign, coverage_of_numbers
 from tests.evaluation.agreement.tables import KRIPPENDORFF, SHROUT_FLEISS, random_matrices, ratings_of
 
 #: Their Table 4, and the intervals that R's psych::ICC gives for it: for ICC(2,1) from .02 to .76, for ICC(2,k) from .07 to .93.
@@ -83,6 +83,41 @@ def test_intervals_are_not_computed_where_none_are_asked(monkeypatch):
     assert "icc_2_1_f" not in further
     found = intraclass_correlation(table, normal=False)
     assert {one.interval for one in found.forms.values()} == {"none asked for"}
+
+
+@pytest.mark.parametrize(("units", "led"), [(8, "F"), (19, "F"), (20, "t")])
+def test_of_few_units_the_f_interval_of_fixed_raters_leads(units, led):
+    """The bootstrap's covered 97.8 % of studies of 8 units, the F interval 95 %."""
+    design = NumberDesign(units, 1, 4, 4)
+    rng = np.random.default_rng(2)
+    table = design.draw(rng)
+    further = summarize(table, rng=rng, replicates=60).everyone.further
+    found = intraclass_correlation(table, rng=rng, replicates=60)
+    for form in ("icc_3_1", "icc_3_k"):
+        one, exact = further[form], further[f"{form}_f"]
+        assert one.interval.startswith(f"95 % {led} interval"), form
+        assert one.interval.endswith("for these raters")
+        assert one.low <= one.value <= one.high
+        assert ((one.low, one.high) == (exact.low, exact.high)) == (led == "F")
+    # Intervals of the other forms are for other raters, so that the bootstrap's leads.
+    for form in ("icc_1_1", "icc_2_1"):
+        assert further[form].interval.startswith("95 % t interval"), form
+    assert found.leading("ICC(3,1)").value == further["icc_3_1"].value
+
+
+def test_the_bootstrap_leads_where_there_is_no_f_interval_and_nothing_where_units_are_too_few():
+    rng = np.random.default_rng(0)
+    most = [[1, 1, 1, 1, 1, 1, 3, 2, 4, 5], [1, 1, 1, 1, 1, 2, 3, 2, 4, 4]]
+    alike = intraclass_correlation(
+        ratings_of(np.array(most, dtype=float), level="interval"), rng=rng, replicates=60
+    )
+    assert alike.forms["ICC(3,1)"].interval.startswith(
+        "none: this interval is for normally distributed numbers"
+    )
+    assert alike.leading("ICC(3,1)").interval.startswith("95 % t interval")
+    few = intraclass_correlation(ratings_of(SHROUT_FLEISS, level="interval"), rng=rng, replicates=60)
+    assert few.forms["ICC(3,1)"].interval.startswith("95 % F interval")
+    assert few.leading("ICC(3,1)").interval == "none: at least 8 units are needed, found 6"
 
 
 def test_no_f_interval_if_units_share_instances():

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, t
 from statsmodels.stats.proportion import proportion_confint
 
-from benchmarks.validation.attainable import attainable
+from benchmarks.validation.attainable import attainable, mid_p_covers
 from evaluation.agreement import Ratings
 from evaluation.agreement.count_agreement import count_agreement
 from evaluation.agreement.independent_units import independent_units, two_labels
@@ -174,3 +174,14 @@ def test_no_interval_is_near_95_percent_if_one_unit_with_a_label_is_expected() -
     # Other designs of the grid could have one.
     for units, share in ((20, 0.1), (50, 0.05), (50, 0.03), (30, 0.05), (500, 0.003)):
         assert any(0.93 <= one <= 0.97 for one in attainable(units, share)), (units, share)
+
+
+def test_the_exact_interval_of_a_rare_share_covers_too_often_where_two_units_are_expected() -> None:
+    """Ten good raters show nearly which units have the label, and alpha's interval includes the truth for as many of them as the exact one."""
+    found = mid_p_covers(40, 0.05)
+    assert found == pytest.approx(binom.cdf(5, 40, 0.05), abs=1e-12)
+    assert found > 0.98
+    # Of four expected units there are enough values.
+    assert 0.93 <= mid_p_covers(80, 0.05) <= 0.97
+    right = KAPPA_DESIGNS["40 units, ten raters"], KAPPA_DESIGNS["80 units, ten raters"]
+    assert [(design.clusters, min(design.prevalence)) for design in right] == [(40, 0.05), (80, 0.05)]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
 from evaluation.agreement import Ratings, as_text, pairwise_kappa, summarize
@@ -52,6 +56,28 @@ def test_equals_kappas_computed_without_each_cluster(weights, monkeypatch):
             assert found.variance[number] == pytest.approx(variance, abs=1e-9)
             compared += 1
     assert compared >= 40
+
+
+@pytest.mark.parametrize("weights", ["nominal", "quadratic"])
+def test_the_corrected_mean_is_that_of_scikit_learns_kappas(weights):
+    """The mean over pairs, less the jackknife's bias of each, with every kappa by another implementation."""
+    rng = np.random.default_rng(11)
+    truth = rng.integers(0, 4, 30)
+    matrix = np.array(
+        [np.where(rng.random(30) < share, truth, rng.integers(0, 4, 30)) for share in (0.9, 0.7, 0.5)]
+    )
+    rows = [(f"r{r}", f"u{u:02}", str(matrix[r, u])) for r in range(3) for u in range(30)]
+    table = Ratings.from_rows(rows, level="interval")
+    how: dict[str, Any] = {"labels": [0, 1, 2, 3], "weights": None if weights == "nominal" else weights}
+    corrected = []
+    for a, b in combinations(matrix, 2):
+        whole = cohen_kappa_score(a, b, **how)
+        left = [cohen_kappa_score(np.delete(a, u), np.delete(b, u), **how) for u in range(30)]
+        corrected.append(whole - 29 * (np.mean(left) - whole))
+    pairs = pairwise_kappa(table, weights=weights)
+    found = jackknife_kappas(table, pairs).add_interval(pairs.mean(), np.full(3, 1 / 3))[1]
+    assert found.value == pytest.approx(np.mean(corrected), abs=1e-12)
+    assert found.value != pytest.approx(pairs.mean().value, abs=1e-4)
 
 
 def test_one_pair_alone_by_hand():

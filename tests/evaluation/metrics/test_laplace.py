@@ -1,10 +1,14 @@
 """The Laplace fit of a logistic mixed model against lme4's published fits."""
 
+import json
+
 import numpy as np
 import pytest
 
+from evaluation.metrics import property_model
 from evaluation.metrics.laplace import laplace_fit
 from tests.evaluation.metrics.cbpp import HERD, INCIDENCE, PERIOD, SIZE
+from tests.public_data import PublicData
 
 
 def test_lme4s_fit_of_cbpp() -> None:
@@ -58,3 +62,29 @@ def test_simulated_effects_are_found() -> None:
 def test_wrong_shapes_are_named() -> None:
     with pytest.raises(ValueError, match="right, exog, groups: expected one length"):
         laplace_fit([1, 0], np.ones((3, 1)), {"q": np.zeros(2, dtype=int)})
+
+
+def test_both_fits_of_the_papers_public_ratings_agree(public_data: PublicData) -> None:
+    """The public file of Joshi et al. (2023) has no ratings of properties: here, whether the person was right before and long rationales
+    stand for them, with the paper's question and system as random effects."""
+    file = public_data.folder / "rationale_human_utility" / "rationale_utility.json"
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    right = {
+        when: [row[f"human_predicted_label_{when}_rationale"] == row["ground_truth_label"] for row in rows]
+        for when in ("before", "after")
+    }
+    properties = {"right before": right["before"], "long": [len(row["rationale"]) > 150 for row in rows]}
+    groups = {
+        "question": [row["question"] for row in rows],
+        "system": [row["rationale_source"] for row in rows],
+    }
+    laplace = property_model(right["after"], properties, groups, method="laplace")
+    bayes = property_model(right["after"], properties, groups)
+    assert laplace.converged
+    assert bayes.converged
+    for name in properties:
+        for one, other in ((laplace.present, bayes.present), (laplace.absent, bayes.absent)):
+            assert one[name].value == pytest.approx(other[name].value, abs=0.1)
+    if public_data.real:
+        assert laplace.present["right before"].value == pytest.approx(1.09, abs=0.02)
+        assert laplace.present["right before"].value > laplace.absent["right before"].value + 1

@@ -119,6 +119,8 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     assert [column["label"] for column in table["columns"]] == [before, after, other]
     shown = {row["head"][1]: [cell["value"] for cell in row["cells"]] for row in table["rows"]}
     assert all(value is not None for values in shown.values() for value in values), shown
+    paper = ["GEN-U", "Task accuracy", "% Useful", "% Not useful", "% Unsure"]
+    assert list(shown) == paper, "its order, without the number of parameters"
     for n in range(3):
         assert sum(shown[name][n] for name in ("% Useful", "% Not useful", "% Unsure")) == pytest.approx(1)
     shows_the_reward_by_round(content, rounds)

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from annotator.models import Instance, Membership, Study
+from annotator.models import FollowUp, Instance, Membership, Study
 from evaluation.metrics import BertScores, property_model
 from evaluation.models import Report
 from evaluation.reports import helping
@@ -24,15 +24,18 @@ from evaluation.reports.words import number
 from evaluation.services.report import report_compute, report_create
 from tests.evaluation.reports import tex
 from tests.evaluation.reports.paper_studies import (
+    P3_QUESTIONS,
     P3_ROWS,
     p1_study,
     p2_study,
     p3_generalization_study,
     p3_properties_study,
     p3_utility_study,
+    system_is,
+    typed,
 )
-from tests.evaluation.reports.studies import cells_of, computed
-from tests.factories import make_user
+from tests.evaluation.reports.studies import cells_of, computed, judged, table_of
+from tests.factories import make_item, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -250,6 +253,10 @@ def test_p3_table_20_and_figure_4():
         ],
         p3_generalization_study(),
     )
+    rows = table_of(report.content or {}, "p3-table-20")["rows"]
+    assert [row["head"][0] for row in rows] == ["Rephrase", "Counterfactual", "Similar reasoning"], (
+        "the paper's"
+    )
     cells = cells_of(report.content or {}, "p3-table-20-details")
     assert cells["Rephrase s useful", "Difference"]["value"] == 0.5
     assert cells["Similar reasoning s not useful", "Difference"]["value"] == -1.0
@@ -260,6 +267,24 @@ def test_p3_table_20_and_figure_4():
     assert {f.name for f in report.files.all()} >= {
         f"p3-figure-4.{end}" for end in ("light.svg", "dark.svg", "png")
     }
+
+
+def test_p3_table_20_has_gold_rationales_first_and_the_models_together_last():
+    study = make_study()
+    fields = ("before", "after", "follow_up_before", "follow_up_after")
+    for system in ("zeta", "alpha", "people"):
+        for instance, kind, *given in P3_QUESTIONS:
+            item = make_item(study, key=f"{system}{instance}{kind}{given}", instance=instance, system=system)
+            FollowUp.objects.filter(pk=item.follow_up_id).update(kind=kind, gold_label="yes")
+            judged(item, "a", dict(zip(fields, given, strict=True)))
+    for name in ("zeta", "alpha"):
+        system_is(name, name, "cot")
+    system_is("people", "", "gold")
+    content = computed(typed(study, "generalization_utility")).content
+    heads = [tuple(row["head"]) for row in table_of(content, "p3-table-20")["rows"]]
+    systems = ("people", "alpha", "zeta", "Combined (models)")
+    kinds = ("Rephrase", "Counterfactual", "Similar reasoning")
+    assert heads == [(kind, system) for kind in kinds for system in systems]
 
 
 def test_p3_table_13_and_figure_7():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from annotator.models import Dataset
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute
 from evaluation.reports.method_titles import method_title
-from tests.evaluation.reports.paper_studies import system_is, typed
+from tests.evaluation.reports.paper_studies import p1_study, system_is, typed
 from tests.evaluation.reports.studies import cells_of, table_of
 from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
 
@@ -54,3 +55,19 @@ def test_one_system_has_one_precision_in_all_tables(seed: int) -> None:
     shares = [cell["value"] for (_, column), cell in details.items() if column == "Simulatable"]
     assert mixed["value"] == pytest.approx(shares[-1])
     assert shares[-1] == pytest.approx(sum(shares[:2]) / 2)
+
+
+def test_rows_have_the_datasets_name_and_columns_the_methods_title() -> None:
+    """Not the study's short name, which every import gives a dataset of its own, and not a method's name in the code."""
+    study = p1_study(title="Do explanations help?")
+    choices = Choices.parse({"min_overlap": 1, "replicates": 0})
+
+    def heads() -> set[str]:
+        content = compute(study=study, choices=choices, figures=False).content
+        table = table_of(content, "p1-table-4")
+        assert {column["label"] for column in table["columns"]} == {"Chain of thought", "Post-hoc"}
+        return {row["head"][0] for row in table["rows"]}
+
+    assert heads() == {"Do explanations help?"}
+    Dataset.objects.filter(instances__items__study=study).update(name="StrategyQA")
+    assert heads() == {"StrategyQA"}
