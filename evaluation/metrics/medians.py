@@ -1,4 +1,4 @@
-"""Medians of ratings for raters like these, and for these items: intervals from the share of ratings below the median (Woodruff)."""
+"""Means and medians of ratings for raters like these, and for these items; a median's interval is from the share of ratings below it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,54 @@ import numpy as np
 
 from evaluation.agreement.bootstrap import cluster_sums
 from evaluation.agreement.counts import cluster_codes
-from evaluation.agreement.descriptive import median_label
+from evaluation.agreement.descriptive import mean_label, median_label
 from evaluation.core.estimand import CENSUS, NEW_RATERS, THESE_ITEMS
 from evaluation.core.estimate import Estimate
-from evaluation.core.interval import SHARE, t_interval, too_few
+from evaluation.core.interval import SHARE, UNBOUNDED, t_interval, too_few
 from evaluation.core.ratings_table import Floats, Ints, Ratings
 from evaluation.metrics.over_raters import mean_over_raters
+from evaluation.metrics.resample import ratio_estimate
+
+
+def mean_estimate(
+    ratings: Ratings,
+    *,
+    rng: np.random.Generator | None = None,
+    replicates: int = 1_000,
+    new_raters: bool = False,
+    unjudged: float | None = None,
+) -> Estimate:
+    """``mean_label`` with its interval for raters like these with ``new_raters``, and for these items with ``unjudged``.
+
+    ``unjudged`` is the share of the study's items that nobody has rated. Every rating counts once; ``n`` and errors are those of ``mean_label``.
+
+    >>> table = Ratings.from_rows([(f"r{n % 4}", f"u{n}", str(n)) for n in range(12)], level="interval")
+    >>> found = mean_estimate(table, rng=np.random.default_rng(1), unjudged=0.0)
+    >>> found.low, found.high, found.interval
+    (5.5, 5.5, 'known: every item was judged, for these items')
+    """
+    if rng is None or not replicates or not len(ratings):
+        return mean_label(ratings, rng=rng, replicates=replicates)
+    values = np.asarray(ratings.amounts[ratings.value], dtype=np.float64)
+    others = None
+    if new_raters:
+        units = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters
+        others = mean_over_raters(values, units[ratings.unit], ratings.rater)
+    if unjudged is None:
+        return mean_label(ratings, rng=rng, replicates=replicates, new_raters=others)
+    bounds = (float(ratings.amounts.min()), float(ratings.amounts.max()))
+    found = ratio_estimate(
+        values,
+        np.ones(values.size),
+        cluster_codes(ratings)[0][ratings.unit],
+        rng=rng,
+        replicates=replicates,
+        cluster_word="units" if ratings.clusters is None else "instances",
+        bounds=SHARE if bounds == SHARE else UNBOUNDED,
+        new_raters=others,
+        unjudged=unjudged,
+    )
+    return replace(found, low=max(found.low, bounds[0]), high=min(found.high, bounds[1]))
 
 
 def median_estimate(

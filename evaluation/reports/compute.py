@@ -35,6 +35,7 @@ from evaluation.reports.planned import Ref, marked, plan_refs
 from evaluation.reports.registry import parts, parts_across
 from evaluation.reports.short_names import names_note, short_names, with_short_names
 from evaluation.reports.summary import summary_of
+from evaluation.reports.these_items import items_asked
 from evaluation.reports.words import listed
 
 REHEARSAL = (
@@ -275,6 +276,8 @@ def inputs_hash_of(data: StudyRatings | Sequence[StudyRatings], choices: Choices
     digests: Any = found[0] if isinstance(data, StudyRatings) else found
     if choices.by:
         digests = [digests, [_groups_digest(one, choices.by) for one in every]]
+    if choices.items == "these":
+        digests = [digests, [items_asked(one.judgments.study) for one in every]]
     whole = json.dumps([digests, choices.hashed()], sort_keys=True, ensure_ascii=False)
     return sha256(whole.encode()).hexdigest()
 
