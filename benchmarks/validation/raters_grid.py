@@ -47,16 +47,16 @@ class RatersDesign:
 
 DESIGNS = {
     "these: 12 of 24": RatersDesign(instances=24, judged=0.5),
-    "8 raters": RatersDesign(raters=8),
-    "12 raters": RatersDesign(),
-    "30 raters": RatersDesign(raters=30),
-    "12 alike": RatersDesign(spread=0.02),
-    "12 apart": RatersDesign(spread=0.17),
-    "20 raters, 20 instances": RatersDesign(instances=20, raters=20),
-    "10 raters judge all": RatersDesign(instances=40, follow_ups=1, raters=10, k=10),
-    "these: 30 of 60": RatersDesign(judged=0.5),
     "these: 54 of 60": RatersDesign(judged=0.9),
+    "8 raters": RatersDesign(raters=8),
+    "12 apart": RatersDesign(spread=0.17),
+    "10 raters judge all": RatersDesign(instances=40, follow_ups=1, raters=10, k=10),
+    "30 raters": RatersDesign(raters=30),
+    "20 raters, 20 instances": RatersDesign(instances=20, raters=20),
+    "these: 30 of 60": RatersDesign(judged=0.5),
     "these: 60 of 300": RatersDesign(instances=300, judged=0.2),
+    "12 raters": RatersDesign(),
+    "12 alike": RatersDesign(spread=0.02),
 }
 
 

@@ -248,9 +248,8 @@ def _majorities_over_raters(
         effects[falling][arm] = (own - other) * below * (elsewhere > middle)
         size[arm] = 2 * sizes[number][of] + number
     follow_ups = np.unique(pairs).size
-    return {
-        name: variance_of_effects(one / follow_ups, size, clusters, raters) for name, one in effects.items()
-    }
+    columns = np.stack(list(effects.values()), axis=1) / follow_ups
+    return dict(zip(effects, variance_of_effects(columns, size, clusters, raters), strict=True))
 
 
 def gain_difference(

@@ -164,11 +164,9 @@ def _of_majority(table: FollowUps, ratings: Ratings) -> dict[str, RaterVariance]
     }
     item, value = places[ratings.unit], ratings.value.astype(np.int64)[:, None]
     clusters = codes_of(table.instance)[0][item]
-    found = {}
-    for name, gradient in gradients.items():
-        effects, sizes = majority_effects(item, value, outcome, gradient)
-        found[name] = variance_of_effects(effects, sizes, clusters, ratings.rater)
-    return found
+    effects, sizes = majority_effects(item, value, outcome, np.stack(list(gradients.values()), axis=2))
+    found = variance_of_effects(effects, sizes, clusters, ratings.rater)
+    return dict(zip(gradients, found, strict=True))
 
 
 def _macro(top: Ints, bottom: Ints, explanation: Ints, column: int) -> Floats:

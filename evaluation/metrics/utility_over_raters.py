@@ -66,15 +66,14 @@ def utility_over_raters(
             )
             for column, name in enumerate(FIGURES)
         }
-    effects = {}
     whole = _outcomes(answers, items, len(names), gold_of)
-    for column, name in enumerate(FIGURES):
-        gradient = ratio_gradient(
-            whole[:, column], whole[:, -1], len(names), (column, len(FIGURES)), len(FIGURES) + 1
-        )
-        effect, sizes = majority_effects(items, answers, figures, gradient)
-        effects[name] = variance_of_effects(effect, sizes, clusters, raters)
-    return effects
+    last = len(FIGURES)
+    gradients = [
+        ratio_gradient(whole[:, column], whole[:, -1], len(names), (column, last), last + 1)
+        for column in range(last)
+    ]
+    effects, sizes = majority_effects(items, answers, figures, np.stack(gradients, axis=2))
+    return dict(zip(FIGURES, variance_of_effects(effects, sizes, clusters, raters), strict=True))
 
 
 def _figures(before: Ints, after: Ints, gold: Ints) -> Floats:

@@ -200,7 +200,7 @@ def _unjudged(
         numbers = dict(zip(found.tolist(), number.tolist(), strict=True))
         least = asked if people else 1
         given.append([min(numbers.get(name, 0), least) / least for name in names.tolist()])
-    return 1.0 - float(np.minimum(*given).mean())
+    return 1.0 - float(np.array(given).min(axis=0).mean())
 
 
 def _gain(

@@ -33,13 +33,13 @@ def test_effects_of_ratings_are_those_of_replacing_each_by_the_others() -> None:
     worth = rng.normal(size=(30, 4))  # of each item, for a tie and for the three labels
 
     found, sizes = majority_effects(
-        item, values, lambda label, of: worth[of, label[:, 0] + 1][:, None], np.ones((30, 1))
+        item, values, lambda label, of: worth[of, label[:, 0] + 1][:, None], np.ones((30, 1, 1))
     )
     for rating, (of, label) in enumerate(zip(item.tolist(), values[:, 0].tolist(), strict=True)):
         others = [values[n, 0] for n in np.flatnonzero(item == of) if n != rating]
         replaced = [worth[of, most([*others, other]) + 1] for other in others]
         expected = worth[of, most([*others, label]) + 1] - (np.mean(replaced) if replaced else 0.0)
-        assert found[rating] == pytest.approx(expected)
+        assert found[rating, 0] == pytest.approx(expected)
         assert sizes[rating] == len(others) + 1
 
 
@@ -49,10 +49,12 @@ def test_the_variance_of_single_ratings_is_that_of_their_mean() -> None:
     rater = rng.integers(0, 9, 400)
     yes = rng.random(400) < np.linspace(0.2, 0.8, 9)[rater]
     clusters = np.arange(400)
-    found = variance_of_effects((yes - yes.mean()) / 400, np.ones(400), clusters, rater)
+    effects = ((yes - yes.mean()) / 400)[:, None]
+    [found] = variance_of_effects(effects, np.ones(400), clusters, rater)
     usual = mean_over_raters(yes, clusters, rater)
     assert found.raw - found.noise == pytest.approx(usual.raw - usual.noise, rel=0.1)
-    assert variance_of_effects(yes, np.ones(400), clusters, rater % 4).none == TOO_FEW
+    [few] = variance_of_effects(effects, np.ones(400), clusters, rater % 4)
+    assert few.none == TOO_FEW
 
 
 def judged(

@@ -12,11 +12,14 @@ import pytest
 from annotator.models import Instance, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.core.estimand import Estimand, estimand_of
+from evaluation.ratings.load import study_ratings
 from evaluation.reports.choices import Choices, ChoicesError
+from evaluation.reports.compute import inputs_hash_of
 from evaluation.reports.denominators import Basis, estimand_notes
 from evaluation.reports.exports import export
 from evaluation.reports.pages import page_of
 from tests.annotator.services.control_studies import control_study
+from tests.evaluation.reports.across_studies import judged_plausible
 from tests.evaluation.reports.studies import cells_of, computed, table_of
 from tests.factories import make_item, make_judgment, make_rater, make_study, record_judgment
 
@@ -212,18 +215,12 @@ def test_utility_is_generalised_to_raters_like_these_or_refused_with_the_reason(
 
 
 def test_means_and_medians_say_what_they_are_about() -> None:
-    study = make_study(hit_type="plausibility", redundancy=5)
-    for number in range(10):
-        payload = (
-            study_hit_type(study)
-            .parse_item({"question": "Why?", "answer": "yes", "explanation": "So."})
-            .payload
-        )
-        make_item(study, key=f"i{number}", instance=f"x{number}", system="robot", payload=payload)
-    for number, item in enumerate(study.items.order_by("key")):
-        for who in range(5):
-            label = ("no", "moderate", "yes")[(number * 3 + who * 2 + number * who) % 3]
-            record_judgment(item, make_rater(f"r{who}"), {"plausibility": label})
+    rng = np.random.default_rng(4)
+    labels = ("no", "moderate", "yes")
+    study = judged_plausible({(f"x{n}", "robot"): str(rng.choice(labels)) for n in range(10)})
+    for item in study.items.order_by("key"):
+        for who in range(4):
+            record_judgment(item, make_rater(f"r{who}"), {"justifies_1": str(rng.choice(labels))})
     for choices, estimand in (
         ({"items": "these"}, Estimand("these")),
         ({"raters": "like"}, Estimand("like", "like")),
@@ -235,3 +232,15 @@ def test_means_and_medians_say_what_they_are_about() -> None:
             assert (cell["low"] == cell["high"]) == ("items" in choices) or column == "Median"
         shown = cells_of(content, "p1-plausibility")["robot", "Plausibility"]
         assert estimand_of(shown["interval"]) == estimand
+
+
+def test_the_hash_of_inputs_for_these_items_has_the_number_of_raters_asked_for() -> None:
+    study = asked_three()
+    hashes = {}
+    for asked in (3, 4):
+        Study.objects.filter(pk=study.pk).update(redundancy=asked)
+        study.refresh_from_db()
+        for items in ("like", "these"):
+            hashes[asked, items] = inputs_hash_of(study_ratings(study=study), Choices.parse({"items": items}))
+    assert hashes[3, "like"] == hashes[4, "like"]
+    assert hashes[3, "these"] != hashes[4, "these"]
