@@ -51,7 +51,12 @@ from evaluation.metrics.judge_correction import (
 from evaluation.metrics.masks import TIED
 from evaluation.metrics.medians import mean_estimate, median_estimate
 from evaluation.metrics.mixed import PROPERTIES, MixedModel, property_model
-from evaluation.metrics.over_raters import mean_over_raters, simulatability_over_raters, sums_over_raters
+from evaluation.metrics.over_raters import (
+    accuracy_over_raters,
+    mean_over_raters,
+    simulatability_over_raters,
+    sums_over_raters,
+)
 from evaluation.metrics.paired import (
     PairedDifference,
     all_pairs,
@@ -151,6 +156,7 @@ __all__ = [
     "UnitSimulatability",
     "UnitTable",
     "UtilityResult",
+    "accuracy_over_raters",
     "all_pairs",
     "all_similarities",
     "annotator_ceiling",

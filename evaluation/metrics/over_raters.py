@@ -27,7 +27,12 @@ from evaluation.agreement.new_raters import (
 from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.from_ratings import followups_of
-from evaluation.metrics.rater_effects import majority_effects, ratio_gradient, variance_of_effects
+from evaluation.metrics.rater_effects import (
+    majority_codes,
+    majority_effects,
+    ratio_gradient,
+    variance_of_effects,
+)
 from evaluation.metrics.resample import Floats, Ints, codes_of
 from evaluation.metrics.simulatability import per_explanation
 
@@ -136,6 +141,44 @@ def simulatability_over_raters(
         return values, without
 
     return dict(variance_over_raters(own, statistics))
+
+
+def accuracy_over_raters(
+    ratings: Ratings, real: Sequence[str | None], *, single: bool = False, ties_wrong: bool = False
+) -> RaterVariance:
+    """The variance over raters of the share of units whose majority label is the real one, or with ``single`` of right ratings.
+
+    ``real`` has the correct label of each of the table's units, None or empty where it isn't known: these are left out. Ties are too, unless
+    they are wrong with ``ties_wrong``.
+
+    >>> accuracy_over_raters(Ratings.from_rows([("ann", "u", "yes")]), ["yes"]).none
+    'none: 1 raters are too few to generalise to new ones'
+    """
+    place = {label: code for code, label in enumerate(ratings.labels)}
+    correct = np.array([place.get(name or "", -2) for name in real], dtype=np.int64)
+    known = np.array([bool(name) for name in real], dtype=bool)
+    kept = np.flatnonzero(known[ratings.unit])
+    unit, value, rater = (
+        ratings.unit[kept].astype(np.int64),
+        ratings.value[kept].astype(np.int64),
+        ratings.rater[kept],
+    )
+    clusters = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters
+    if single or not kept.size:
+        return mean_over_raters(value == correct[unit], clusters[unit], rater)
+
+    rated = np.bincount(unit, minlength=correct.size) > 0
+
+    def outcome(label: Ints, of: Ints) -> Floats:
+        counted = (label[:, 0] >= 0) | (rated[of] & ties_wrong)
+        return np.stack([label[:, 0] == correct[of], counted], axis=1).astype(np.float64)
+
+    counts = np.zeros((correct.size, 1, len(ratings.labels)), dtype=np.int32)
+    np.add.at(counts[:, 0], (unit, value), 1)
+    right, labelled = outcome(majority_codes(counts), np.arange(correct.size)).T
+    gradient = ratio_gradient(right, labelled, correct.size, (0, 1), 2)[:, :, None]
+    effects, sizes = majority_effects(unit, value[:, None], outcome, gradient)
+    return variance_of_effects(effects, sizes, clusters[unit], rater)[0]
 
 
 def _of_majority(table: FollowUps, ratings: Ratings) -> dict[str, RaterVariance]:

@@ -20,6 +20,7 @@ from evaluation.reports.across_studies import Across
 from evaluation.reports.choices import LABEL_SETS, REFUSALS, RESTRICTIONS, TIES, Choices
 from evaluation.reports.content import JSON, Document, Section
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import items_asked
 from evaluation.reports.group_columns import (
     MOST_GROUPS,
     WHOLE,
@@ -35,7 +36,6 @@ from evaluation.reports.planned import Ref, marked, plan_refs
 from evaluation.reports.registry import parts, parts_across
 from evaluation.reports.short_names import names_note, short_names, with_short_names
 from evaluation.reports.summary import summary_of
-from evaluation.reports.these_items import items_asked
 from evaluation.reports.words import listed
 
 REHEARSAL = (

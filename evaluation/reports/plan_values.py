@@ -28,10 +28,10 @@ from evaluation.reports.by_system import of_system
 from evaluation.reports.columns import labelled_items, rule_of
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import report_encoder
+from evaluation.reports.estimands import unjudged_share
 from evaluation.reports.sections.means import mean_of
 from evaluation.reports.tables.p1_table1 import part_of
 from evaluation.reports.tables.simulatability_gain import planned_gain
-from evaluation.reports.these_items import unjudged_share
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,8 +18,8 @@ from evaluation.metrics import (
 from evaluation.metrics.over_raters import simulatability_over_raters
 from evaluation.reports.content import TableColumn
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import unjudged_units
 from evaluation.reports.method_titles import method_title
-from evaluation.reports.these_items import unjudged_units
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypedDict
 
 from evaluation.agreement import Single, parse_rule
@@ -11,18 +10,7 @@ from evaluation.agreement.new_raters import RaterVariance
 from evaluation.metrics.utility_over_raters import FIGURES, utility_over_raters
 from evaluation.reports.columns import Labelled, OwnAnswers, own_answers
 from evaluation.reports.context import Context
-from evaluation.reports.these_items import unjudged_share
-
-
-@dataclass(frozen=True)
-class _NotGeneralised(RaterVariance):
-    """The variance over raters of labels that a rule makes which can't be generalised."""
-
-    rule: str
-
-    @property
-    def none(self) -> str:
-        return f"none: labels of the rule {self.rule} are not generalised to new raters"
+from evaluation.reports.estimands import not_generalised, unjudged_share
 
 
 class UtilityEstimands(TypedDict):
@@ -80,5 +68,4 @@ def _by_majority(ctx: Context, rows: Labelled) -> bool:
 
 def _refused(answers: OwnAnswers, kept: Sequence[int], rule: str) -> dict[str, RaterVariance]:
     raters = len({answers.rater[n] for n in kept})
-    one = _NotGeneralised(float("nan"), float("nan"), raters, rule)
-    return dict.fromkeys(FIGURES, one)
+    return dict.fromkeys(FIGURES, not_generalised(rule, raters))

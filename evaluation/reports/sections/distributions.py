@@ -11,8 +11,8 @@ from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import unjudged_share
 from evaluation.reports.registry import section
-from evaluation.reports.these_items import unjudged_share
 from evaluation.reports.words import CountedSentence, stated
 
 #: At most this many units are listed, those whose raters are furthest apart first.

@@ -14,8 +14,8 @@ from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.medians import mean_estimate, median_estimate
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import unjudged_share
 from evaluation.reports.registry import section
-from evaluation.reports.these_items import unjudged_share
 from evaluation.reports.words import CountedSentence, count, no_interval, stated
 
 #: At most this many raters are listed.

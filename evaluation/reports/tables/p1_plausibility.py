@@ -10,8 +10,8 @@ from evaluation.metrics.over_raters import mean_over_raters
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import unjudged_share
 from evaluation.reports.registry import section
-from evaluation.reports.these_items import unjudged_share
 from evaluation.reports.words import CountedSentence, left_out, stated
 
 #: The ordinal scale as numbers.

@@ -18,8 +18,8 @@ from evaluation.reports.choices import GUESSES
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import raters_asked
 from evaluation.reports.registry import section
-from evaluation.reports.these_items import raters_asked
 from evaluation.reports.words import CountedSentence, stated
 
 #: With more systems than this there would be too many pairs for a table.

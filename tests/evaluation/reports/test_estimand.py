@@ -18,7 +18,7 @@ from evaluation.reports.compute import inputs_hash_of
 from evaluation.reports.denominators import Basis, estimand_notes
 from evaluation.reports.exports import export
 from evaluation.reports.pages import page_of
-from tests.annotator.services.control_studies import control_study
+from tests.annotator.services.control_studies import control_study, imported
 from tests.evaluation.reports.across_studies import judged_plausible
 from tests.evaluation.reports.studies import cells_of, computed, table_of
 from tests.factories import make_item, make_judgment, make_rater, make_study, record_judgment
@@ -244,3 +244,40 @@ def test_the_hash_of_inputs_for_these_items_has_the_number_of_raters_asked_for()
             hashes[asked, items] = inputs_hash_of(study_ratings(study=study), Choices.parse({"items": items}))
     assert hashes[3, "like"] == hashes[4, "like"]
     assert hashes[3, "these"] != hashes[4, "these"]
+
+
+def forward_study(*, people: int = 5, missing: int = 0) -> Study:
+    """Each of the people predicts the output on each of twelve inputs, but for the last ``missing`` predictions."""
+    study = make_study(hit_type="forward_simulation", redundancy=people)
+    rows = [
+        {"key": f"a{n}", "instance": f"x{n}", "input": f"Film {n}.", "explanation": "It is.", "real_output": "yes", "system": "s"}
+        for n in range(12)
+    ]  # fmt: skip
+    imported(study, *rows)
+    rng = np.random.default_rng(6)
+    asked = [(item, who) for who in range(people) for item in study.items.order_by("key")]
+    for item, who in asked[: len(asked) - missing]:
+        record_judgment(item, make_rater(f"r{who}"), {"prediction": "yes" if rng.random() < 0.6 else "no"})
+    return study
+
+
+@pytest.mark.parametrize(
+    ("study", "choices", "expected"),
+    [
+        ({}, {"items": "these"}, Estimand("these")),
+        ({"missing": 2}, {"items": "these"}, Estimand("these")),
+        ({}, {"raters": "like"}, Estimand("like", "like")),
+        ({"people": 3}, {"raters": "like"}, None),
+    ],
+)
+def test_forward_accuracy_says_what_it_is_about(
+    study: dict[str, int], choices: dict[str, str], expected: Estimand | None
+) -> None:
+    content = computed(forward_study(**study), replicates=100, **choices).content
+    cells = [c for c in cells_of(content, "forward-simulation").values() if c.get("interval")]
+    assert len(cells) == 2  # of majority labels and of single predictions
+    for cell in cells:
+        assert estimand_of(cell["interval"]) == expected
+        assert (cell["low"] is not None and cell["low"] == cell["high"]) == (
+            choices == {"items": "these"} and not study
+        )

@@ -1,14 +1,18 @@
-"""How many of the study's own items the raters asked for have judged: the basis of intervals for *these items*."""
+"""What intervals are about: how many of the study's own items the raters asked for have judged (*these items*), and labels that aren't
+generalised to *raters like these*.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from annotator.models import Study
+from evaluation.agreement.new_raters import RaterVariance
 from evaluation.core.ratings_table import Ratings
 
 if TYPE_CHECKING:
@@ -35,7 +39,12 @@ def items_asked(study: Study) -> list[int]:
 
 
 def unjudged_share(
-    ctx: Context, variable: str, ratings: Ratings | None = None, *, system: str = "", condition: str = ""
+    ctx: Context,
+    variable: str,
+    ratings: Ratings | None = None,
+    *,
+    system: str = "",
+    condition: str | None = None,
 ) -> float | None:
     """The share of the ratings asked for that nobody has given, over the items in play; None unless intervals are for these items.
 
@@ -51,7 +60,7 @@ def unjudged_share(
     chosen = judgments.in_play.copy()
     if system and system in set(judgments.items.system.names):
         chosen &= judgments.items.system.values("") == system
-    if condition:
+    if condition is not None:
         chosen &= judgments.items.condition.values("") == condition
     if not chosen.any() or not len(own):
         return None
@@ -74,3 +83,23 @@ def _asked(ctx: Context, ratings: Ratings) -> int:
 
 def _missing(given: npt.NDArray[np.int64], asked: int) -> float:
     return 1.0 - float((np.minimum(given, asked) / asked).mean())
+
+
+@dataclass(frozen=True)
+class _NotGeneralised(RaterVariance):
+    """The variance over raters of labels that a rule makes which can't be generalised."""
+
+    rule: str
+
+    @property
+    def none(self) -> str:
+        return f"none: labels of the rule {self.rule} are not generalised to new raters"
+
+
+def not_generalised(rule: str, raters: int) -> RaterVariance:
+    """The variance over raters where there is none for labels of this rule, with the reason.
+
+    >>> not_generalised("mace", 9).none
+    'none: labels of the rule mace are not generalised to new raters'
+    """
+    return _NotGeneralised(float("nan"), float("nan"), raters, rule)
