@@ -186,7 +186,9 @@ def _of_majority(table: FollowUps, ratings: Ratings) -> dict[str, RaterVariance]
     row = {unit: number for number, unit in enumerate(table.unit)}
     places = np.array([row.get(unit, -1) for unit in ratings.units], dtype=np.int64)
     place = {label: code for code, label in enumerate(ratings.labels)}
-    real = np.array([place.get(output, -2) for output in table.real], dtype=np.int64)
+    real = np.array(
+        [-2 if output is None else place.get(output, -2) for output in table.real], dtype=np.int64
+    )
     guesses = ~np.isin(np.array([*ratings.labels, ""], dtype=object), list(table.abstain))
     known = table.known
 

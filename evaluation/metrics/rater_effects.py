@@ -140,7 +140,9 @@ def majority_codes(counts: npt.NDArray[np.int32]) -> Ints:
     return np.where(tied | (most == 0), -1, counts.argmax(axis=-1)).astype(np.int64)
 
 
-def ratio_gradient(top: Floats, bottom: Floats, items: int, columns: tuple[int, int], width: int) -> Floats:
+def ratio_gradient(
+    top: Floats | Ints, bottom: Floats | Ints, items: int, columns: tuple[int, int], width: int
+) -> Floats:
     """Shape (items, ``width``): the gradient of a pooled share, sum of ``top`` over sum of ``bottom``, which are the outcomes' ``columns``.
 
     >>> ratio_gradient(np.array([1.0, 0.0]), np.ones(2), 2, (1, 0), 2).tolist()

@@ -159,14 +159,14 @@ def _over_raters(
     if not ctx.new_raters or not ctx.choices.replicates or not side.of_people:
         return {}
     found: dict[str, RaterVariance] = {}
-    refused = [value in (REFUSAL, NEITHER) and ctx.choices.refusals == "left_out" for value in units.real]
-    real = np.where(refused, None, units.real)
+    unknown = (REFUSAL, NEITHER) if ctx.choices.refusals == "left_out" else ()
+    real = [None if value in unknown else value for value in units.real.tolist()]
     for name in conditions:
         chosen = (units.condition == name) & ((units.system == system) | (not system))
         part = side.ratings.where(chosen[side.ratings.unit])
         if single or side.rule == "majority":
             found[name] = accuracy_over_raters(
-                part, real.tolist(), single=single, ties_wrong=ctx.choices.ties == "wrong"
+                part, real, single=single, ties_wrong=ctx.choices.ties == "wrong"
             )
         else:
             found[name] = not_generalised(side.rule, len(np.unique(part.rater)))
