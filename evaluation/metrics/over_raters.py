@@ -28,8 +28,8 @@ from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.from_ratings import followups_of
 from evaluation.metrics.rater_effects import (
-    majority_codes,
     majority_effects,
+    majority_labels,
     ratio_gradient,
     variance_of_effects,
 )
@@ -173,9 +173,8 @@ def accuracy_over_raters(
         counted = (label[:, 0] >= 0) | (rated[of] & ties_wrong)
         return np.stack([label[:, 0] == correct[of], counted], axis=1).astype(np.float64)
 
-    counts = np.zeros((correct.size, 1, len(ratings.labels)), dtype=np.int32)
-    np.add.at(counts[:, 0], (unit, value), 1)
-    right, labelled = outcome(majority_codes(counts), np.arange(correct.size)).T
+    labels = majority_labels(unit, value[:, None], correct.size)
+    right, labelled = outcome(labels, np.arange(correct.size)).T
     gradient = ratio_gradient(right, labelled, correct.size, (0, 1), 2)[:, :, None]
     effects, sizes = majority_effects(unit, value[:, None], outcome, gradient)
     return variance_of_effects(effects, sizes, clusters[unit], rater)[0]

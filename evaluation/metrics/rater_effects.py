@@ -37,7 +37,8 @@ class EffectVariance(RaterVariance):
         of the raw one is noise, nothing is added, and the degrees of freedom are those over instances. With the square of the raw one intervals of
         these figures covered 97 to 98 %; with that of the variance over raters itself, which is cut at 0, fewer.
 
-        >>> EffectVariance(raw=3.0, noise=3.0, raters=11).added_to(2.0, 99)
+        >>> variance, degrees = EffectVariance(raw=3.0, noise=3.0, raters=11).added_to(2.0, 99)
+        >>> variance, round(degrees)
         (2.0, 99)
         """
         between = max(0.0, self.raw - self.noise)
@@ -98,18 +99,16 @@ def majority_effects(item: Ints, values: Ints, outcome: Outcome, gradient: Float
     """
     if not item.size:
         return np.zeros((0, gradient.shape[2])), np.zeros(0, dtype=np.int64)
-    labels, variables = int(values.max()) + 1, values.shape[1]
+    number = len(gradient)
     order = np.argsort(item, kind="stable")
-    of, given = item[order], values[order]
-    sizes = np.bincount(of, minlength=len(gradient))
+    of = item[order]
+    tallies = _Tallies(of, values[order], number)
+    sizes = np.bincount(of, minlength=number)
     start = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     place = np.arange(of.size) - start[of]
-    counts = np.zeros((len(gradient), variables, labels), dtype=np.int32)
-    for variable in range(variables):
-        np.add.at(counts[:, variable], (of, given[:, variable]), 1)
-    own = outcome(majority_codes(counts), np.arange(len(gradient)))
+    own = outcome(tallies.majority(tallies.counts, np.arange(number)), np.arange(number))
     effects = np.einsum("nd,ndf->nf", own[of], gradient[of])
-    step = max(1, _CELLS // (variables * labels))
+    step = max(1, _CELLS // tallies.counts[0].size)
     for first in range(0, of.size, step):
         rows = np.arange(first, min(first + step, of.size))
         others = np.minimum(sizes[of[rows]] - 1, _MOST_OTHERS)
@@ -118,15 +117,57 @@ def majority_effects(item: Ints, values: Ints, outcome: Outcome, gradient: Float
             some = np.flatnonzero(others >= shift)
             at, where = of[rows[some]], rows[some]
             other = start[at] + (place[where] + shift) % sizes[at]
-            tally, line = counts[at], np.arange(some.size)
-            for variable in range(variables):
-                tally[line, variable, given[where, variable]] -= 1
-                tally[line, variable, given[other, variable]] += 1
-            mean[some] += np.einsum("nd,ndf->nf", outcome(majority_codes(tally), at), gradient[at])
+            tally, line = tallies.counts[at], np.arange(some.size)
+            for variable, code in enumerate(tallies.codes.T):
+                tally[line, variable, code[where]] -= 1
+                tally[line, variable, code[other]] += 1
+            mean[some] += np.einsum("nd,ndf->nf", outcome(tallies.majority(tally, at), at), gradient[at])
         effects[rows] -= mean / np.maximum(others, 1)[:, None]
     back = np.empty(effects.shape)
     back[order] = effects
     return back, sizes[item]
+
+
+def majority_labels(item: Ints, values: Ints, items: int) -> Ints:
+    """Shape (items, V): each item's most frequent label on each question; -1 for a tie, or without any.
+
+    ``item`` and ``values`` are those of ``majority_effects``.
+
+    >>> majority_labels(np.array([0, 0, 0, 1]), np.array([[7], [7], [3], [5]]), 3).tolist()
+    [[7], [5], [-1]]
+    """
+    if not item.size:
+        return np.full((items, values.shape[1]), -1, dtype=np.int64)
+    tallies = _Tallies(item, values, items)
+    return tallies.majority(tallies.counts, np.arange(items))
+
+
+class _Tallies:
+    """How many ratings each item has of each of its own labels: there may be thousands, but an item has no more than ratings.
+
+    ``codes`` of shape (N, V) are places among the item's labels, ``counts`` has the shape (items, V, labels of an item).
+    """
+
+    def __init__(self, item: Ints, values: Ints, items: int) -> None:
+        labels = int(values.max()) + 1
+        found = [np.unique(item * labels + column, return_inverse=True) for column in values.T]
+        firsts = [np.searchsorted(pairs // labels, np.arange(items)) for pairs, _ in found]
+        self.codes = np.stack(
+            [at - first[item] for (_, at), first in zip(found, firsts, strict=True)], axis=1
+        )
+        width = int(self.codes.max()) + 1
+        self.counts = np.zeros((items, len(found), width), dtype=np.int32)
+        self._labels = np.full((items, len(found), width), -1, dtype=np.int64)
+        for variable, ((pairs, _), first) in enumerate(zip(found, firsts, strict=True)):
+            np.add.at(self.counts[:, variable], (item, self.codes[:, variable]), 1)
+            owner = pairs // labels
+            self._labels[owner, variable, np.arange(pairs.size) - first[owner]] = pairs % labels
+
+    def majority(self, counts: npt.NDArray[np.int32], at: Ints) -> Ints:
+        """Shape (n, V): the most frequent labels by counts of the items ``at``."""
+        code = majority_codes(counts)
+        questions = np.arange(code.shape[1])
+        return np.where(code >= 0, self._labels[at[:, None], questions, code], -1)
 
 
 def majority_codes(counts: npt.NDArray[np.int32]) -> Ints:

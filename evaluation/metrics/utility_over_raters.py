@@ -9,8 +9,8 @@ import numpy as np
 from evaluation.agreement.new_raters import RaterVariance
 from evaluation.metrics.over_raters import sums_over_raters
 from evaluation.metrics.rater_effects import (
-    majority_codes,
     majority_effects,
+    majority_labels,
     ratio_gradient,
     variance_of_effects,
 )
@@ -66,7 +66,7 @@ def utility_over_raters(
             )
             for column, name in enumerate(FIGURES)
         }
-    whole = _outcomes(answers, items, len(names), gold_of)
+    whole = figures(majority_labels(items, answers, len(names)), np.arange(len(names)))
     last = len(FIGURES)
     gradients = [
         ratio_gradient(whole[:, column], whole[:, -1], len(names), (column, last), last + 1)
@@ -82,12 +82,3 @@ def _figures(before: Ints, after: Ints, gold: Ints) -> Floats:
     was, now = both & (before == gold), both & (after == gold)
     columns = [now & ~was, both & ~now, now & was, was, now, now.astype(np.int64) - was, both]
     return np.stack([np.asarray(one, dtype=np.float64) for one in columns], axis=1)
-
-
-def _outcomes(answers: Ints, items: Ints, number: int, gold: Ints) -> Floats:
-    """``_figures`` of the items' majority labels."""
-    counts = np.zeros((number, 2, int(answers.max()) + 1), dtype=np.int32)
-    for column in range(2):
-        np.add.at(counts[:, column], (items, answers[:, column]), 1)
-    label = majority_codes(counts)
-    return _figures(label[:, 0], label[:, 1], gold)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -223,3 +224,17 @@ def test_the_woodruff_interval_of_a_median_by_hand() -> None:
     one = median_estimate(table, rng=np.random.default_rng(0), unjudged=1.0)
     # On the logit scale .2401 / .25 = .960: .277 and .723 of 20 ratings, the 6th and the 15th.
     assert (one.value, one.low, one.high) == (10.5, 6.0, 15.0)
+
+
+def test_ten_thousand_different_answers_take_little_memory() -> None:
+    """Answers in words: each item has few labels, all items together have thousands."""
+    item = np.repeat(np.arange(3_000), 3)
+    values = np.arange(9_000)[:, None] % 7_000
+    tracemalloc.start()
+    effects, _ = majority_effects(
+        item, values, lambda label, of: (label == 1).astype(float), np.ones((3_000, 1, 1))
+    )
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert effects.shape == (9_000, 1)
+    assert most < 20e6
