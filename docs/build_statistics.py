@@ -220,6 +220,7 @@ def intervals() -> str:
 | {level} score interval, bootstrap standard error | alpha, Fleiss' kappa and AC1 of two labels on independent units | Wilson's interval with this standard error, between the least and the greatest value that the statistic can have; see [agreement.md](agreement.md) |
 | {level} noncentral chi-square interval | Theil's U and the correlation ratio below one half | both are biased upwards near 0. From {LEAST_PER_CELL} cases for each combination of labels, or category, on; a permutation says how large U is by chance |
 | {level} percentile interval | medians | the middle of the resampled medians |
+| {level} Woodruff interval | medians for raters like these, and for these items | the t interval of the share of ratings below the median, linearised over instances and with the variance over raters, around a half; its ends are converted to labels |
 | {level} t interval, sandwich variance | prediction-powered estimates | variance over instances; for *these items* times the share that nobody labelled, and no width where people labelled every item |
 | {level} adjusted t interval, sandwich variance | a simulator's rates corrected by its errors | as Lang and Reiczigel (2014): rows are added to the labelled ones and the centre is shifted, so that it covers with few labels too |
 | {level} t interval of the logarithm of the ratio of errors | NSG | the ratio of the error rates with and without the explanation, linearised over instances; both arms of an instance are one cluster |

@@ -83,7 +83,14 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     "Intervals and comparisons": (
         _agreement("bootstrap", "The cluster bootstrap", "bootstrap"),
         _metric("clustered-means", "Ratios of clustered sums", "resample"),
-        _metric("over-raters", "Intervals for raters like these", "over_raters"),
+        _metric(
+            "over-raters",
+            "Intervals for raters like these",
+            "over_raters",
+            "rater_effects",
+            "medians",
+            "utility_over_raters",
+        ),
         _agreement("comparisons", "Comparing two systems, families of tests", "comparison"),
         _metric("paired-differences", "Paired differences", "paired"),
         _metric("system-comparison", "Several systems on common instances", "systems"),

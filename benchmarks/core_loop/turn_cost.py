@@ -12,6 +12,7 @@ turns: these vary by a tenth and more on a shared machine, so it prints the medi
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import shutil
@@ -124,7 +125,6 @@ def main() -> None:
                 counted = []
                 for name, checkout, database in zip(SIDES, checkouts, databases, strict=True):
                     sides = [Side(checkout, database, folder / f"{name}.callgrind")]
-                    sides[0].round(20)
                     counted.append(sides[0].instructions(options.turns) / options.turns)
                     print(f"{name}: {counted[-1]:,.0f} instructions a turn", flush=True)
                 print(f"ratio, instructions: {counted[1] / counted[0]:.4f}")
@@ -164,6 +164,9 @@ def work() -> None:
     django.setup()
     turns = turns_of_one_person()
     next(turns)
+    turns.send(20)  # what is computed once
+    gc.collect()
+    gc.freeze()  # as web processes do; a collection of everything would otherwise fall into one side's turns
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         print(json.dumps(turns.send(int(line))), flush=True)

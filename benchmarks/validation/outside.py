@@ -13,6 +13,8 @@ LEAST, MOST = 0.93, 0.97
 _FEW = 0.1
 #: With fewer expected judgments of a kind than this, a share has next to no values.
 _EXPECTED = 5.0
+#: How the grid of raters like these and of these items is called.
+RATERS = "raters and items"
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ def outside(
     numbers: dict[str, Any],
     mixed: dict[str, Any],
     gain: dict[str, Any],
+    raters: dict[str, Any],
+    finite: dict[str, Any],
 ) -> list[Outside]:
     """All of them, in the order of the tables."""
     rows: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = []
@@ -50,6 +54,8 @@ def outside(
         ("numbers", numbers),
         ("unbalanced raters", mixed),
         ("gain", gain),
+        (RATERS, raters),
+        ("prediction-powered", finite),
     ):
         rows += [
             (title, one, name, figure, found)

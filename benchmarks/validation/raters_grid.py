@@ -1,6 +1,6 @@
-"""The coverage of intervals for *raters like these* (metrics) and of precision's for *these items*, on simulated studies.
+"""The coverage of intervals for *raters like these* and for *these items* (metrics), on simulated studies.
 
-    python -m benchmarks.validation.raters_grid [--runs 2000] [--seed 0] [--again]
+    python -m benchmarks.validation.raters_grid [--runs 1000] [--seed 0] [--again]
 
 Raters' skills are drawn anew in each study, so that the truth of raters like these is that of the population of raters; an instance's answers are
 correlated. With ``judged`` below 1, people judge that share of the instances, drawn at random, and the truth is what the same raters would have
@@ -9,6 +9,7 @@ given for all of the study's items: each item's label doesn't depend on whether 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,12 @@ import numpy as np
 from benchmarks.validation.grid_frame import grid_run
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
-from evaluation.metrics import FollowUps, simulatability, simulatability_gain
+from evaluation.metrics import FollowUps, simulatability, simulatability_gain, utility
 from evaluation.metrics.from_ratings import followups_of
+from evaluation.metrics.medians import median_estimate
 from evaluation.metrics.over_raters import mean_over_raters, simulatability_over_raters
 from evaluation.metrics.resample import ratio_estimate
+from evaluation.metrics.utility_over_raters import utility_over_raters
 
 TARGET = Path(__file__).parent / "raters_grid.json"
 REPLICATES = 200
@@ -40,21 +43,20 @@ class RatersDesign:
     spread: float = 0.1
     precision: float = 0.75
     judged: float = 1.0
-    gain: bool = True
 
 
 DESIGNS = {
-    "these: 12 of 24": RatersDesign(instances=24, judged=0.5, gain=False),
+    "these: 12 of 24": RatersDesign(instances=24, judged=0.5),
+    "these: 54 of 60": RatersDesign(judged=0.9),
     "8 raters": RatersDesign(raters=8),
-    "12 raters": RatersDesign(),
-    "30 raters": RatersDesign(raters=30),
-    "12 alike": RatersDesign(spread=0.02),
     "12 apart": RatersDesign(spread=0.17),
-    "20 raters, 20 instances": RatersDesign(instances=20, raters=20),
     "10 raters judge all": RatersDesign(instances=40, follow_ups=1, raters=10, k=10),
-    "these: 30 of 60": RatersDesign(judged=0.5, gain=False),
-    "these: 54 of 60": RatersDesign(judged=0.9, gain=False),
-    "these: 60 of 300": RatersDesign(instances=300, judged=0.2, gain=False),
+    "30 raters": RatersDesign(raters=30),
+    "20 raters, 20 instances": RatersDesign(instances=20, raters=20),
+    "these: 30 of 60": RatersDesign(judged=0.5),
+    "these: 60 of 300": RatersDesign(instances=300, judged=0.2),
+    "12 raters": RatersDesign(),
+    "12 alike": RatersDesign(spread=0.02),
 }
 
 
@@ -73,41 +75,29 @@ class _Population:
         fits = rng.beta(8 * design.precision, 8 * (1 - design.precision), self.instances)[self.instance]
         self.real = np.where(rng.random(items) < fits, self.label, 1 - self.label)
         self.rater = np.argsort(rng.random((items, people)), axis=1)[:, : design.k]
-        self.value = self.given(self.label)
         # Without the explanation raters know the model's answer less often.
         known = np.where(rng.random(items) < 0.6, self.label, 1 - self.label)
+        self.before, self.value = self.given(known), self.given(self.label)
         self.alone_rater = np.argsort(rng.random((items, people)), axis=1)[:, : design.k]
         self.alone = self.given(known, self.alone_rater)
+        # Numbers from 0 to 100: raters who know more give higher ones.
+        mean = 50 + 20 * rng.normal(size=self.instances)[self.instance, None] + 60 * (self.skill - design.skill)[self.rater]  # fmt: skip
+        self.score = np.clip(np.round(mean + rng.normal(0, 10, self.rater.shape)), 0, 100).astype(np.int64)
 
     def given(self, label: np.ndarray, rater: np.ndarray | None = None) -> np.ndarray:
         who = self.rater if rater is None else rater
         right = self.rng.random(who.shape) < self.skill[who]
         return np.where(right, label[:, None], 1 - label[:, None])
 
-    def majority_precision(self, kept: np.ndarray) -> float:
-        """Macro precision of majority labels on the items that are kept."""
-        votes = self.value.mean(axis=1)
-        known, right = kept & (votes != 0.5), (votes > 0.5) == (self.real == 1)
-        counts = np.bincount(self.instance, weights=known)
-        hits = np.bincount(self.instance, weights=known & right)
-        return float((hits[counts > 0] / counts[counts > 0]).mean())
-
 
 def truth_of(design: RatersDesign) -> dict[str, float]:
     """The values of the population of raters and instances."""
     found: dict[str, list[float]] = {}
-    for number in range(60):
+    for number in range(20):
         rng = np.random.default_rng([54321, number])
-        large = _Population(design, rng, raters=100, instances=2_000)
-        correct, alone = (large.value == large.real[:, None]).mean(), (large.alone == large.real[:, None]).mean()  # fmt: skip
-        for name, value in {
-            "precision": large.majority_precision(np.ones(large.label.size, dtype=bool)),
-            "share": float(large.value.mean()),
-            "accuracy with": float(correct),
-            "gain": float(correct - alone),
-            "nsg": float((correct - alone) / (1 - alone)),
-        }.items():
-            found.setdefault(name, []).append(value)
+        large = _Population(design, rng, raters=300, instances=2_000)
+        for name, one in _figures(large, np.ones(large.label.size, dtype=bool)):
+            found.setdefault(name, []).append(one.value)
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
@@ -140,48 +130,92 @@ def _one_study(
     design: RatersDesign, rng: np.random.Generator, truth: dict[str, float]
 ) -> dict[str, tuple[Estimate, float]]:
     drawn = _Population(design, rng)
-    items = drawn.label.size
     chosen = rng.permutation(design.instances)[: round(design.judged * design.instances)]
-    kept = np.isin(drawn.instance, chosen)
-    units = tuple(f"u{n}" for n in range(items))
-    names = [f"x{n}" for n in drawn.instance]
+    kept, every = np.isin(drawn.instance, chosen), np.ones(drawn.label.size, dtype=bool)
+    values = truth or {name: one.value for name, one in _figures(drawn, every)}
+    return {name: (one, values[name]) for name, one in _figures(drawn, kept, rng)}
+
+
+def _figures(
+    drawn: _Population, kept: np.ndarray, rng: np.random.Generator | None = None
+) -> Iterator[tuple[str, Estimate]]:
+    """Each figure of the items that are kept: with ``rng`` for raters like these if all are, and else for these items."""
+    design, items = drawn.design, drawn.label.size
+    like = rng is not None and design.judged == 1
+    unjudged = 1 - design.judged if design.judged < 1 else None
+    draws: dict[str, Any] = {"rng": rng, "replicates": REPLICATES}
+    units = tuple(f"u{n:05}" for n in range(items))
+    names = [f"x{n:05}" for n in drawn.instance]
+    real = [LABELS[code] for code in drawn.real]
     table = FollowUps(
-        unit=units, explanation=names, instance=names, system=["s"] * items, simulated=[None] * items,
-        real=[LABELS[code] for code in drawn.real],
+        unit=units, explanation=names, instance=names, system=["s"] * items, simulated=[None] * items, real=real,
     )  # fmt: skip
     unit = np.repeat(np.arange(items), design.k)
-    ratings = Ratings(
-        raters=tuple(f"r{n}" for n in range(design.raters)), units=units, labels=LABELS,
-        rater=drawn.rater.ravel().astype(np.int32), unit=unit.astype(np.int32), value=drawn.value.ravel().astype(np.int32),
-        clusters=drawn.instance.astype(np.int32),
-    ).where(kept[unit])  # fmt: skip
-    (labelled,) = followups_of(table, ratings)
-    draws = {"rng": rng, "replicates": REPLICATES}
-    if design.judged < 1:
-        figures = simulatability(labelled, items="these", **draws)  # type: ignore[arg-type]
-        return {"precision": (figures.precision, drawn.majority_precision(np.ones(items, dtype=bool)))}
-    figures = simulatability(labelled, new_raters=simulatability_over_raters(labelled, ratings), **draws)  # type: ignore[arg-type]
-    yes, rater = drawn.value.ravel(), drawn.rater.ravel()
-    share = ratio_estimate(
-        yes, np.ones(yes.size), drawn.instance[unit], new_raters=mean_over_raters(yes, drawn.instance[unit], rater), **draws  # type: ignore[arg-type]
+    who = tuple(f"r{n}" for n in range(drawn.skill.size))
+
+    def ratings(values: np.ndarray, labels: tuple[str, ...], level: Any) -> Ratings:
+        return Ratings(
+            raters=who, units=units, labels=labels, rater=drawn.rater.ravel().astype(np.int32), unit=unit.astype(np.int32),
+            value=values.ravel().astype(np.int32), level=level, clusters=drawn.instance.astype(np.int32),
+        ).where(kept[unit])  # fmt: skip
+
+    given = ratings(drawn.value, LABELS, "nominal")
+    (labelled,) = followups_of(table, given)
+    figures = simulatability(
+        labelled,
+        items="these" if unjudged is not None else "like",
+        new_raters=simulatability_over_raters(labelled, given) if like else None,
+        **draws,
+    )
+    yield from (("precision", figures.precision), ("micro", figures.precision_micro))
+
+    part, shown = kept[unit], unit[kept[unit]]
+    yes, rater = drawn.value.ravel()[part], drawn.rater.ravel()[part]
+    clusters = drawn.instance[shown]
+    yield "share", ratio_estimate(
+        yes, np.ones(yes.size), clusters, unjudged=unjudged,
+        new_raters=mean_over_raters(yes, clusters, rater) if like else None, **draws,
     )  # fmt: skip
-    found = {"precision": (figures.precision, truth["precision"]), "share": (share, truth["share"])}
-    if design.gain:
-        gain = simulatability_gain(
-            [LABELS[code] for code in (*yes, *drawn.alone.ravel())],
-            [LABELS[code] for code in np.tile(np.repeat(drawn.real, design.k), 2)],
-            [units[code] for code in np.tile(unit, 2)],
-            [names[code] for code in np.tile(unit, 2)],
-            [True] * yes.size + [False] * yes.size,
-            raters=[*rater.tolist(), *drawn.alone_rater.ravel().tolist()],
-            **draws,  # type: ignore[arg-type]
+    scores = ratings(drawn.score, tuple(map(str, range(101))), "interval")
+    yield "median", median_estimate(scores, new_raters=like, unjudged=unjudged, **draws)
+
+    alone, alone_rater = drawn.alone.ravel()[part], drawn.alone_rater.ravel()[part]
+    both = np.tile(shown, 2)
+    gain = simulatability_gain(
+        [LABELS[code] for code in (*yes, *alone)],
+        [real[code] for code in both],
+        [units[code] for code in both],
+        [names[code] for code in both],
+        [True] * yes.size + [False] * yes.size,
+        raters=[*rater.tolist(), *alone_rater.tolist()] if like else None,
+        unjudged=unjudged,
+        **draws,
+    )
+    yield from (
+        ("accuracy with", gain.accuracy_with), ("gain", gain.gain), ("nsg", gain.nsg),
+        ("misled", gain.misled), ("helped", gain.helped),
+    )  # fmt: skip
+
+    before, after = ([LABELS[code] for code in one.ravel()[part]] for one in (drawn.before, drawn.value))
+    answers = ratings(drawn.before, LABELS, "nominal")
+    first = followups_of(table, answers)[0]
+    chosen = np.flatnonzero(kept)
+    others = (
+        utility_over_raters(
+            before, after, [real[n] for n in shown], [units[n] for n in shown], [names[n] for n in shown], rater.tolist()
         )
-        found |= {
-            "accuracy with": (gain.accuracy_with, truth["accuracy with"]),
-            "gain": (gain.gain, truth["gain"]),
-            "nsg": (gain.nsg, truth["nsg"]),
-        }
-    return found
+        if like
+        else None
+    )  # fmt: skip
+    found = utility(
+        first.simulated[chosen].tolist(), labelled.simulated[chosen].tolist(), [real[n] for n in chosen],
+        [names[n] for n in chosen], unjudged=unjudged, new_raters=others, **draws,
+    )  # fmt: skip
+    yield from (
+        ("useful", found.shares["useful"]),
+        ("right after", found.right_after),
+        ("utility gain", found.gain),
+    )
 
 
 def main() -> None:
@@ -189,11 +223,8 @@ def main() -> None:
         __doc__,
         target=TARGET,
         designs=DESIGNS,
-        # Those with raters drawn anew take ten times as long.
-        coverage_of=lambda design, runs, seed: coverage_of_raters(
-            design, runs if design.judged < 1 else runs // 8, seed
-        ),
-        runs=2_000,
+        coverage_of=coverage_of_raters,
+        runs=1_000,
         replicates=REPLICATES,
     )
 

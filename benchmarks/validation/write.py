@@ -10,6 +10,8 @@ from typing import Any
 from benchmarks.validation.attainable import mid_p_coverage
 from benchmarks.validation.grid_frame import mark, starred
 from benchmarks.validation.outside import outside, outside_table
+from benchmarks.validation.raters_table import ABOUT as RATERS_ABOUT
+from benchmarks.validation.raters_table import raters_table
 from evaluation.agreement.icc import LEAST_RESAMPLED
 
 HERE = Path(__file__).parent
@@ -91,9 +93,9 @@ def build() -> str:
         "interval contain the value for the population of raters: one for these raters, and one for new raters (`--raters new`)?",
         "\n".join(starred(_new_raters(grid))),
         "### Shares outside 93-97 %",
-        "Each share of the tables above, and of those of intraclass correlations of unbalanced raters and of simulatability gain, that is less than 93 or more than 97 %, and why; the median's "
+        "Each share of the tables above, and of those of intraclass correlations of unbalanced raters, of simulatability gain, of raters like these and of these items, that is less than 93 or more than 97 %, and why; the median's "
         "are left out. Of a true coverage of 93 or 97 %, simulations show a little less or more; the limits are those of nineteen times out of twenty.",
-        "\n".join(outside_table(outside(grid, conger, numbers, mixed, gain))),
+        "\n".join(outside_table(outside(grid, conger, numbers, mixed, gain, raters, finite))),
         "## Coverage of the metrics' 95 % intervals",
         f"{metrics['about']['runs']:,} simulated studies a figure: 100 instances (300 for the prediction-powered figures, people on "
         "60 of them), follow-ups of one instance correlated at .2.",
@@ -105,12 +107,10 @@ def build() -> str:
         "The widths are those of helped macro precision. "
         f"Every interval includes its estimate: {'yes' if _all_hold(finite) else 'NO'}.",
         "\n".join(_finite(finite)),
-        "## Coverage of metrics' 95 % intervals for raters like these, and of precision's for these items",
-        f"{raters['about']['runs']:,} simulated studies a design for these items and an eighth of that for raters like these, last run on {raters['about']['date']}: k of the raters on each follow-up, with skills drawn anew from a "
-        "population in each study; the truth is that of the population of raters and instances. Gains are of single predictions, precision is of majority labels. For these "
-        "items, people judge some of the instances, drawn at random, and the truth is what the same raters' labels on all of the study's items give. "
+        "## Coverage of metrics' 95 % intervals for raters like these, and for these items",
+        f"{raters['about']['runs']:,} simulated studies a design, last run on {raters['about']['date']}: {RATERS_ABOUT} "
         f"Every interval includes its estimate: {'yes' if _all_hold(raters) else 'NO'}.",
-        "\n".join(_raters(raters)),
+        "\n".join(raters_table(raters, _share)),
         "## Coverage of simulatability gain's 95 % intervals",
         f"{gain['about']['runs']:,} simulated studies a design, last run on {gain['about']['date']}: instances x follow-ups, three raters of 15 on each "
         "follow-up in each arm unless the design says otherwise. Skill of raters and difficulty of instances and follow-ups are normal on the logit "
@@ -319,28 +319,6 @@ def _finite(finite: dict[str, Any]) -> Iterator[str]:
         yield (
             f"| {design['labelled']} of {design['instances']} | {design['follow_ups']} | {design['precision']:g} | {design['simulator']:g} | "
             f"{' | '.join(cells)} | {widths} |"
-        )
-
-
-RATERS = {
-    "precision": "precision",
-    "share": "share",
-    "accuracy with": "accuracy with",
-    "gain": "gain",
-    "nsg": "NSG",
-}
-
-
-def _raters(grid: dict[str, Any]) -> Iterator[str]:
-    yield "| instances x follow-ups | raters | skill | judged | " + " | ".join(RATERS.values()) + " |"
-    yield "|---|---|---|---|" + "---|" * len(RATERS)
-    for name, row in grid["coverage"].items():
-        design = grid["designs"][name]
-        cells = [_share(row.get(figure)) for figure in RATERS]
-        judged = "all" if design["judged"] == 1 else f"{design['judged']:.0%}"
-        yield (
-            f"| {design['instances']} x {design['follow_ups']} | {design['k']} of {design['raters']} | {design['skill']:g} ± {design['spread']:g} | {judged} | "
-            f"{' | '.join(cells)} |"
         )
 
 

@@ -16,6 +16,8 @@ Raters = Literal["these", "like"]
 THESE_ITEMS = "for these items"
 THESE_RATERS = "for these raters"
 NEW_RATERS = "for new raters too"
+#: The ``interval`` of an estimate for these items, whose width is 0.
+CENSUS = f"known: every item was judged, {THESE_ITEMS}"
 
 
 @dataclass(frozen=True, order=True)

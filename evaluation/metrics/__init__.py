@@ -49,8 +49,14 @@ from evaluation.metrics.judge_correction import (
     judge_corrected_simulatable,
 )
 from evaluation.metrics.masks import TIED
+from evaluation.metrics.medians import mean_estimate, median_estimate
 from evaluation.metrics.mixed import PROPERTIES, MixedModel, property_model
-from evaluation.metrics.over_raters import mean_over_raters, simulatability_over_raters, sums_over_raters
+from evaluation.metrics.over_raters import (
+    accuracy_over_raters,
+    mean_over_raters,
+    simulatability_over_raters,
+    sums_over_raters,
+)
 from evaluation.metrics.paired import (
     PairedDifference,
     all_pairs,
@@ -68,6 +74,7 @@ from evaluation.metrics.ppi import (
     prediction_powered_simulatable,
 )
 from evaluation.metrics.properties import PropertyRow, property_table
+from evaluation.metrics.rater_effects import majority_effects, variance_of_effects
 from evaluation.metrics.reliance import Reliance, reliance, weight_of_advice
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.metrics.similarity import Bleu, Cosine, Jaccard, Similarity
@@ -104,6 +111,7 @@ from evaluation.metrics.utility import (
     utility_class,
     utility_classes,
 )
+from evaluation.metrics.utility_over_raters import utility_over_raters
 
 __all__ = [
     "BASELINE_KIND",
@@ -148,6 +156,7 @@ __all__ = [
     "UnitSimulatability",
     "UnitTable",
     "UtilityResult",
+    "accuracy_over_raters",
     "all_pairs",
     "all_similarities",
     "annotator_ceiling",
@@ -175,9 +184,12 @@ __all__ = [
     "judge_corrected_rate",
     "judge_corrected_ratio",
     "judge_corrected_simulatable",
+    "majority_effects",
     "mean_by_instance",
+    "mean_estimate",
     "mean_over_raters",
     "mean_over_systems",
+    "median_estimate",
     "mix_generators",
     "normal_against_forced",
     "normalized_gain",
@@ -209,6 +221,8 @@ __all__ = [
     "utility_by_system",
     "utility_class",
     "utility_classes",
+    "utility_over_raters",
+    "variance_of_effects",
     "weight_of_advice",
     "within_instance_correlation",
 ]

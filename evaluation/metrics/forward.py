@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import NEITHER, REFUSAL
+from evaluation.agreement.new_raters import RaterVariance
 from evaluation.core.estimate import Estimate
 from evaluation.metrics.paired import PairedDifference, mean_by_instance, paired_difference
 from evaluation.metrics.resample import codes_of, ratio_estimate
@@ -37,6 +38,8 @@ def forward_accuracy(
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
     permutations: int = 10_000,
+    unjudged: Mapping[str, float] | None = None,
+    new_raters: Mapping[str, RaterVariance] | None = None,
 ) -> ForwardAccuracy:
     """Share of predictions that are the system's real output, for each condition; and its gain over the control.
 
@@ -44,7 +47,8 @@ def forward_accuracy(
     no label, ``real`` None or empty where the output is not known: both are left out and counted. A real output that is a
     refusal or neither answer is never predicted, or left out and counted with ``refusals_left_out``. With ``control`` (the condition without an explanation) and ``rng``,
     ``differences`` has each other condition's mean over instances less the control's, over the instances that both
-    have. Intervals draw instances. Source: Hase and Bansal 2020, section 3; Doshi-Velez and Kim 2017, section 3.2.
+    have. Intervals draw instances; those of ``accuracy`` are for these items with ``unjudged``, each condition's share of items that nobody has judged, and for
+    raters like these with ``new_raters``, its variance over raters. Source: Hase and Bansal 2020, section 3; Doshi-Velez and Kim 2017, section 3.2.
 
     >>> found = forward_accuracy(["a", "b", "b"], ["a", "a", "b"], ["x", "x", "y"], ["map", "none", "map"])
     >>> {name: one.value for name, one in found.accuracy.items()}
@@ -60,7 +64,7 @@ def forward_accuracy(
     clusters, _ = codes_of(instance)
     conditions, names = codes_of(condition)
 
-    def estimate(chosen: npt.NDArray[np.bool_]) -> Estimate:
+    def estimate(name: str, chosen: npt.NDArray[np.bool_]) -> Estimate:
         left = {
             NO_LABEL: int((chosen & ~labelled).sum()),
             NO_OUTPUT: int((chosen & labelled & ~known).sum()),
@@ -74,9 +78,11 @@ def forward_accuracy(
             replicates=replicates,
             reason="no prediction with a known real output",
             left_out={why: number for why, number in left.items() if number},
+            unjudged=(unjudged or {}).get(name),
+            new_raters=(new_raters or {}).get(name),
         )
 
-    accuracy = {name: estimate(conditions == code) for code, name in enumerate(names)}
+    accuracy = {name: estimate(name, conditions == code) for code, name in enumerate(names)}
     if rng is None or control not in names:
         return ForwardAccuracy(accuracy, {})
     shares = {

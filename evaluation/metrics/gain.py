@@ -12,11 +12,13 @@ import numpy.typing as npt
 from annotator.hit_types.base import NEITHER, REFUSAL
 from evaluation.agreement.bootstrap import cluster_sums
 from evaluation.agreement.new_raters import NEW_RATERS, RaterVariance
+from evaluation.core.estimand import CENSUS, THESE_ITEMS
 from evaluation.core.estimate import NOT_ASKED, Estimate, undefined
 from evaluation.core.interval import AT_MOST_ONE, LEAST_CLUSTERS, SHARE, SIGNED, Bounds, t_interval, too_few
 from evaluation.metrics.forward import NO_LABEL, NO_OUTPUT
 from evaluation.metrics.over_raters import share_of_sums, sums_over_raters
 from evaluation.metrics.paired import PairedDifference, mean_by_instance, paired_difference
+from evaluation.metrics.rater_effects import variance_of_effects
 from evaluation.metrics.resample import Floats, Ints, codes_of, ratio_estimate
 from evaluation.metrics.simulatability import CANNOT_GUESS, REFUSED
 
@@ -57,6 +59,7 @@ def simulatability_gain(
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
     raters: Sequence[int] | None = None,
+    unjudged: float | None = None,
 ) -> SimulatabilityGain:
     """What the explanation adds: accuracy with it less accuracy without it, on the same follow-ups.
 
@@ -79,8 +82,9 @@ def simulatability_gain(
     the logarithm of 1 - NSG, a ratio of two error rates, with the linearised standard error of clusters. NSG is undefined,
     with the reason, where fewer than 8 instances have a wrong prediction without the explanation: then accuracy without it is so near 1
     that the ratio says nothing. It has no interval where fewer than 3 have one with it. With ``raters``, the rater of each entry as a
-    whole number, the intervals of the accuracies, the gain and NSG are for raters like these (``evaluation.metrics.over_raters``); those of misled
-    and helped never are. Everything is undefined without a
+    whole number, all intervals are for raters like these (``evaluation.metrics.over_raters``, for misled and helped
+    ``evaluation.metrics.rater_effects``), or there is none if raters are too few. With ``unjudged``, the share of the study's follow-ups that have not been judged in
+    both arms, they are for these items: with the finite-population correction, and the width 0 if all have been. Everything is undefined without a
     follow-up in both arms. Raises ``ValueError`` for unequal lengths, or for a follow-up of two instances. Source: Mayne et al. 2026 (arXiv 2602.02639), Normalized Simulatability Gain; Hase and
     Bansal 2020, section 3.
 
@@ -117,7 +121,7 @@ def simulatability_gain(
     def mean(values: npt.ArrayLike, bounds: Bounds = SHARE, name: str = "") -> Estimate:
         return ratio_estimate(
             values, np.ones(p.size), own, rng=rng, replicates=replicates, reason=NO_PAIR, left_out=left, bounds=bounds,
-            new_raters=others.get(name),
+            new_raters=others.get(name), unjudged=unjudged,
         )  # fmt: skip
 
     return SimulatabilityGain(
@@ -131,9 +135,10 @@ def simulatability_gain(
             intervals=rng is not None and replicates > 0,
             left_out=left,
             new_raters=others.get("nsg"),
+            unjudged=unjudged,
         ),
-        misled=mean((q > 0.5) & (p < 0.5)),
-        helped=mean((p > 0.5) & (q < 0.5)),
+        misled=mean((q > 0.5) & (p < 0.5), name="misled"),
+        helped=mean((p > 0.5) & (q < 0.5), name="helped"),
         judgments=(int(with_it[both].sum()), int(without[both].sum())),
         by_instance=mean_by_instance(p - q, [instances[code] for code in own.tolist()]),
     )
@@ -147,12 +152,13 @@ def normalized_gain(
     intervals: bool = True,
     left_out: Mapping[str, int] | None = None,
     new_raters: RaterVariance | None = None,
+    unjudged: float | None = None,
 ) -> Estimate:
     """NSG = 1 - (sum of 1 - p) / (sum of 1 - q), for shares of right predictions p and q of shape (F,) in [0, 1].
 
     ``clusters`` are whole-number codes of shape (F,), of instances. See ``simulatability_gain`` for the interval and for where
     NSG is undefined. Its ratio's standard error is linearised (Cochran 1977, section 6.4, equation 6.13), on the scale of the logarithm. ``new_raters`` is the variance of the ratio of errors over raters, where the
-    interval is for raters like these.
+    interval is for raters like these, and ``unjudged`` the share of the follow-ups that nobody has judged, where it is for these items.
 
     >>> normalized_gain(np.full(10, 0.9), np.full(10, 0.5), np.arange(10)).value
     0.8
@@ -162,9 +168,10 @@ def normalized_gain(
         return undefined(NO_PAIR, left_out=left)
     wrong_with, wrong_without = cluster_sums([1 - with_it, 1 - without], clusters).T
     erring = int((wrong_without > 0).sum())
-    if erring < LEAST_CLUSTERS:
+    census = unjudged == 0 and new_raters is None
+    if erring < (1 if census else LEAST_CLUSTERS):
         reason = (
-            f"accuracy without the explanation is too near 1: at least {LEAST_CLUSTERS} instances with a wrong prediction without it are"
+            f"accuracy without the explanation is too near 1: at least {1 if census else LEAST_CLUSTERS} instances with a wrong prediction without it are"
             f" needed, found {erring}"
         )
         return undefined(reason, n=with_it.size, left_out=left)
@@ -172,6 +179,8 @@ def normalized_gain(
     value = round(1 - ratio, 15)
     if not intervals:
         return Estimate(value, n=with_it.size, left_out=left, interval=NOT_ASKED)
+    if census:
+        return Estimate(value, value, value, n=with_it.size, left_out=left, interval=CENSUS)
     number = wrong_with.size
     if not ratio:
         why = "none: no prediction with the explanation is wrong"
@@ -183,6 +192,8 @@ def normalized_gain(
         elif error > 1e-12:
             degrees: float = number - 1
             how = f"95 % t interval of the logarithm of the ratio of errors, linearised standard error over {number} instances"
+            if unjudged is not None:
+                error, how = error * unjudged**0.5, f"{how}, finite-population correction, {THESE_ITEMS}"
             if new_raters is not None:
                 variance, degrees = new_raters.added_to(error**2, degrees)
                 error, how = variance**0.5, f"{how}, {NEW_RATERS}"
@@ -210,7 +221,35 @@ def _over_raters(
         "without": over(lambda sums: share_of_sums(sums[..., 2:])),
         "gain": over(lambda sums: share_of_sums(sums[..., :2]) - share_of_sums(sums[..., 2:])),
         "nsg": over(lambda sums: (1 - share_of_sums(sums[..., :2])) / (1 - share_of_sums(sums[..., 2:]))),
+        **_majorities_over_raters(raters, right, shown, pairs, clusters),
     }
+
+
+def _majorities_over_raters(
+    raters: Ints, right: npt.NDArray[np.bool_], shown: npt.NDArray[np.bool_], pairs: Ints, clusters: Ints
+) -> dict[str, RaterVariance]:
+    """The variance over raters of the shares misled and helped, from what each prediction changes with another one in its place."""
+    arms = (shown, ~shown)
+    hits = [np.bincount(pairs[arm & right], minlength=int(pairs.max()) + 1) for arm in arms]
+    sizes = [np.bincount(pairs[arm], minlength=int(pairs.max()) + 1) for arm in arms]
+    effects = {"misled": np.zeros(right.size), "helped": np.zeros(right.size)}
+    size = np.zeros(right.size, dtype=np.int64)
+    for number, arm in enumerate(arms):
+        of, own = pairs[arm], right[arm].astype(np.int64)
+        rest, half = hits[number][of] - own, sizes[number][of] / 2
+        # What another prediction would have been; of a follow-up's only one, any of the arm's.
+        several = np.maximum(sizes[number][of] - 1, 1)
+        other = np.where(sizes[number][of] > 1, rest / several, own.mean())
+        above = (rest + 1 > half).astype(np.int64) - (rest > half)
+        below = (rest + 1 < half).astype(np.int64) - (rest < half)
+        elsewhere, middle = hits[1 - number][of], sizes[1 - number][of] / 2
+        rising, falling = ("helped", "misled") if number == 0 else ("misled", "helped")
+        effects[rising][arm] = (own - other) * above * (elsewhere < middle)
+        effects[falling][arm] = (own - other) * below * (elsewhere > middle)
+        size[arm] = 2 * sizes[number][of] + number
+    follow_ups = np.unique(pairs).size
+    columns = np.stack(list(effects.values()), axis=1) / follow_ups
+    return dict(zip(effects, variance_of_effects(columns, size, clusters, raters), strict=True))
 
 
 def gain_difference(

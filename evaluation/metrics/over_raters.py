@@ -2,6 +2,8 @@
 
 The variance between raters is that of the jackknife over raters without the noise of single ratings, as for agreement
 (:mod:`evaluation.agreement.new_raters`): raters are crossed with instances, and the noise is counted by the variance over instances already.
+For figures of majority labels, and shares of follow-ups that most people predict rightly, it is that of the effects of their ratings
+(:mod:`evaluation.metrics.rater_effects`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.agreement import Rule, parse_rule
+from evaluation.agreement import Majority, Rule, parse_rule
 from evaluation.agreement.new_raters import (
     LEAST_RATERS,
     MOST_CLUSTER_GROUPS,
@@ -25,6 +27,12 @@ from evaluation.agreement.new_raters import (
 from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.followups import FollowUps
 from evaluation.metrics.from_ratings import followups_of
+from evaluation.metrics.rater_effects import (
+    majority_effects,
+    majority_labels,
+    ratio_gradient,
+    variance_of_effects,
+)
 from evaluation.metrics.resample import Floats, Ints, codes_of
 from evaluation.metrics.simulatability import per_explanation
 
@@ -96,8 +104,8 @@ def simulatability_over_raters(
 ) -> dict[str, RaterVariance]:
     """The variance over raters of precision and simulatable share (``FIGURES``) with the labels of ``rule``.
 
-    ``ratings`` are those that ``table`` was labelled from; others are ignored. Without each rater in turn (each of 60 groups of more), the
-    labels are aggregated anew.
+    ``ratings`` are those that ``table`` was labelled from; others are ignored. With majority labels it is that of the effects of single
+    ratings; with those of another rule, the labels are aggregated anew without each rater in turn (each of 60 groups of more).
 
     >>> table = FollowUps(
     ...     unit=["u"], explanation=["e"], instance=["x"], system=["s"], simulated=["yes"], real=["yes"]
@@ -108,6 +116,8 @@ def simulatability_over_raters(
     """
     chosen = parse_rule(rule) if isinstance(rule, str) else rule
     own = ratings.where(np.isin(np.asarray(ratings.units, dtype=object), table.unit)[ratings.unit])
+    if isinstance(chosen, Majority):
+        return _of_majority(table, own)
     groups: Ints = codes_of(table.instance)[0] % MOST_CLUSTER_GROUPS
     of_explanation = np.zeros(len(table.explanations), dtype=np.int64)
     of_explanation[table.explanation_codes] = groups
@@ -131,3 +141,83 @@ def simulatability_over_raters(
         return values, without
 
     return dict(variance_over_raters(own, statistics))
+
+
+def accuracy_over_raters(
+    ratings: Ratings, real: Sequence[str | None], *, single: bool = False, ties_wrong: bool = False
+) -> RaterVariance:
+    """The variance over raters of the share of units whose majority label is the real one, or with ``single`` of right ratings.
+
+    ``real`` has the correct label of each of the table's units, None or empty where it isn't known: these are left out. Ties are too, unless
+    they are wrong with ``ties_wrong``.
+
+    >>> accuracy_over_raters(Ratings.from_rows([("ann", "u", "yes")]), ["yes"]).none
+    'none: 1 raters are too few to generalise to new ones'
+    """
+    place = {label: code for code, label in enumerate(ratings.labels)}
+    correct = np.array([place.get(name or "", -2) for name in real], dtype=np.int64)
+    known = np.array([bool(name) for name in real], dtype=bool)
+    kept = np.flatnonzero(known[ratings.unit])
+    unit, value, rater = (
+        ratings.unit[kept].astype(np.int64),
+        ratings.value[kept].astype(np.int64),
+        ratings.rater[kept],
+    )
+    clusters = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters
+    if single or not kept.size:
+        return mean_over_raters(value == correct[unit], clusters[unit], rater)
+
+    rated = np.bincount(unit, minlength=correct.size) > 0
+
+    def outcome(label: Ints, of: Ints) -> Floats:
+        counted = (label[:, 0] >= 0) | (rated[of] & ties_wrong)
+        return np.stack([label[:, 0] == correct[of], counted], axis=1).astype(np.float64)
+
+    labels = majority_labels(unit, value[:, None], correct.size)
+    right, labelled = outcome(labels, np.arange(correct.size)).T
+    gradient = ratio_gradient(right, labelled, correct.size, (0, 1), 2)[:, :, None]
+    effects, sizes = majority_effects(unit, value[:, None], outcome, gradient)
+    return variance_of_effects(effects, sizes, clusters[unit], rater)[0]
+
+
+def _of_majority(table: FollowUps, ratings: Ratings) -> dict[str, RaterVariance]:
+    """The same for majority labels, from the effects of single ratings."""
+    row = {unit: number for number, unit in enumerate(table.unit)}
+    places = np.array([row.get(unit, -1) for unit in ratings.units], dtype=np.int64)
+    place = {label: code for code, label in enumerate(ratings.labels)}
+    real = np.array(
+        [-2 if output is None else place.get(output, -2) for output in table.real], dtype=np.int64
+    )
+    guesses = ~np.isin(np.array([*ratings.labels, ""], dtype=object), list(table.abstain))
+    known = table.known
+
+    def outcome(label: Ints, item: Ints) -> Floats:
+        """Right, predicted with a known real output, simulatable, labelled."""
+        own, labelled = label[:, 0], label[:, 0] >= 0
+        simulatable = labelled & guesses[own]
+        counted = (simulatable | (~labelled & table.ties_wrong)) & known[item]
+        right = simulatable & known[item] & (own == real[item])
+        return np.stack([right, counted, simulatable, labelled], axis=1).astype(np.float64)
+
+    one, explanation = per_explanation(table), table.explanation_codes
+    gradients = {
+        "precision": _macro(one.right, one.known, explanation, 0),
+        "precision_micro": ratio_gradient(one.right, one.known, len(table), (0, 1), 4),
+        "simulatable": ratio_gradient(one.simulatable, one.labelled, len(table), (2, 3), 4),
+        "simulatable_macro": _macro(one.simulatable, one.labelled, explanation, 2),
+    }
+    item, value = places[ratings.unit], ratings.value.astype(np.int64)[:, None]
+    clusters = codes_of(table.instance)[0][item]
+    effects, sizes = majority_effects(item, value, outcome, np.stack(list(gradients.values()), axis=2))
+    found = variance_of_effects(effects, sizes, clusters, ratings.rater)
+    return dict(zip(gradients, found, strict=True))
+
+
+def _macro(top: Ints, bottom: Ints, explanation: Ints, column: int) -> Floats:
+    """The gradient of the mean over explanations of their shares, whose sums are the outcomes' ``column`` and the next one."""
+    found = np.zeros((explanation.size, 4))
+    defined = bottom > 0
+    own = np.where(defined, 1.0 / (np.maximum(bottom, 1) * max(int(defined.sum()), 1)), 0.0)
+    found[:, column] = own[explanation]
+    found[:, column + 1] = -(own * top / np.maximum(bottom, 1))[explanation]
+    return found

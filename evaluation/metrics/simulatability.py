@@ -115,6 +115,7 @@ def simulatability(
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
     items: Items = "like",
+    unjudged: float | None = None,
     new_raters: Mapping[str, RaterVariance] | None = None,
 ) -> Simulatability:
     """Simulation precision (macro and micro) and simulatable share.
@@ -129,7 +130,7 @@ def simulatability(
     mean. A real output that is a refusal or neither answer is known, and no simulation of it is right, unless the table leaves
     refusals out; ties are left out, unless the table counts them as wrong. All values lie in [0, 1]. With ``rng``, each has a 95 % interval over instances.
     With ``items`` *these*, it is for the table's own follow-ups, of which those that nobody has rated are unknown: the rated ones must be a random
-    sample of them. ``new_raters`` has figures' variances over raters (``evaluation.metrics.over_raters``), for raters like these.
+    sample of them; ``unjudged``, if given, is the share of them that is unknown. ``new_raters`` has figures' variances over raters (``evaluation.metrics.over_raters``), for raters like these.
     Source: Chen et al. 2024, sections 3.2 and 5.
 
     >>> table = FollowUps(
@@ -141,7 +142,10 @@ def simulatability(
     (0.75, 0.667)
     """
     rated = np.array([why != NOT_RATED for why in followups.missing], dtype=bool) | followups.labelled
-    unjudged = 1.0 - float(rated.mean()) if items == "these" and rated.any() else None
+    if items != "these" or not rated.any():
+        unjudged = None
+    elif unjudged is None:
+        unjudged = 1.0 - float(rated.mean())
     return summarise(
         [per_explanation(followups)], [followups], rng=rng, replicates=replicates, unjudged=unjudged, new_raters=new_raters or {}
     )  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evaluation.agreement.new_raters import RaterVariance
 from evaluation.core.estimate import Estimate
 from evaluation.core.interval import SHARE, SIGNED, Bounds
 from evaluation.metrics.resample import codes_of, ratio_estimate
@@ -72,6 +73,8 @@ def utility(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
+    unjudged: float | None = None,
+    new_raters: Mapping[str, RaterVariance] | None = None,
 ) -> UtilityResult:
     """Utility classes, flows and accuracy before and after the rationale.
 
@@ -79,7 +82,8 @@ def utility(
     and after reading the rationale, None where there is none (a tie, not rated), and the gold label. An entry
     without any of the three is left out of everything and counted: taking such a one into "not useful" alone,
     where the label after is wrong, would raise that class's share. Shares add up to 1. With ``rng``,
-    intervals over instances. Source: Joshi et al. 2023, section 2 and Table 3.
+    intervals over instances; for these items with ``unjudged``, the share of the study's rationales that nobody has judged, and for raters like these with
+    ``new_raters``, the figures' variances over raters (``utility_over_raters``). Source: Joshi et al. 2023, section 2 and Table 3.
 
     >>> found = utility(["no", "yes", "yes"], ["yes", "no", "yes"], ["yes"] * 3, ["a", "b", "c"])
     >>> found.counts, found.gain.value
@@ -94,7 +98,7 @@ def utility(
     clusters, _ = codes_of(instance)
     left = {UNLABELLED: int((~ok).sum())} if not ok.all() else {}
 
-    def mean(values: npt.ArrayLike, bounds: Bounds = SHARE) -> Estimate:
+    def mean(values: npt.ArrayLike, name: str, bounds: Bounds = SHARE) -> Estimate:
         return ratio_estimate(
             values,
             ok,
@@ -104,17 +108,19 @@ def utility(
             reason="no rationale has labels before and after",
             left_out=left,
             bounds=bounds,
+            unjudged=unjudged,
+            new_raters=(new_raters or {}).get(name),
         )
 
     masks = {name: np.array([found == name for found in classes], dtype=bool) for name in CLASSES}
     flows = (now & was, ok & was & ~now, now & ~was, ok & ~was & ~now)
     return UtilityResult(
         counts={name: int(mask.sum()) for name, mask in masks.items()},
-        shares={name: mean(mask) for name, mask in masks.items()},
+        shares={name: mean(mask, name) for name, mask in masks.items()},
         flows={name: int(mask.sum()) for name, mask in zip(FLOWS, flows, strict=True)},
-        right_before=mean(was),
-        right_after=mean(now),
-        gain=mean(now.astype(float) - was.astype(float), SIGNED),
+        right_before=mean(was, "right_before"),
+        right_after=mean(now, "right_after"),
+        gain=mean(now.astype(float) - was.astype(float), "gain", SIGNED),
     )
 
 
@@ -127,8 +133,12 @@ def utility_by_system(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
+    unjudged: Mapping[str, float] | None = None,
+    new_raters: Mapping[str, Mapping[str, RaterVariance]] | None = None,
 ) -> dict[str, UtilityResult]:
     """``utility`` of each system in sorted order, and of all together under the key ``"all"`` (last).
+
+    ``unjudged`` and ``new_raters`` are those of ``utility``, by system and for ``"all"``.
 
     Raises ``ValueError`` where a system is itself called "all".
     """
@@ -144,6 +154,8 @@ def utility_by_system(
             [instance[i] for i in rows],
             rng=rng,
             replicates=replicates,
+            unjudged=(unjudged or {}).get(name),
+            new_raters=(new_raters or {}).get(name),
         )
     return results
 
@@ -165,14 +177,19 @@ def per_annotator_utility(
     *,
     rng: np.random.Generator | None = None,
     replicates: int = 1_000,
+    unjudged: float | None = None,
+    new_raters: Mapping[str, RaterVariance] | None = None,
 ) -> AnnotatorUtility:
     """The distribution of utility classes when every annotator's own answers are classed, without a majority.
 
-    One entry for each annotator, instance and system. Entries without a label are left out and counted.
+    One entry for each annotator, instance and system. Entries without a label are left out and counted. ``unjudged`` and
+    ``new_raters`` (``utility_over_raters`` of single answers) are those of ``utility``.
     """
     if len(rater) != len(gold):
         raise ValueError("rater, gold: expected one length")
-    found = utility(before, after, gold, instance, rng=rng, replicates=replicates)
+    found = utility(
+        before, after, gold, instance, rng=rng, replicates=replicates, unjudged=unjudged, new_raters=new_raters
+    )  # fmt: skip
     counts: dict[str, dict[str, int]] = {name: dict.fromkeys(CLASSES, 0) for name in sorted(set(rater))}
     for name, label in zip(rater, utility_classes(before, after, gold), strict=True):
         if label is not None:

@@ -172,11 +172,11 @@ class Choices:
     )  # fmt: skip
     items: str = _choice(
         "like", "option", "Intervals are about", options=ITEMS, later=True,
-        hint="Prediction-powered estimates, precision and the simulatable share can be for the study’s own items: narrower, with no width once people have judged every item. Each table says what its intervals are for.",
+        hint="Prediction-powered estimates, precision, shares, means, medians, gains and utility can be for the study’s own items: narrower, with no width once every item has all the raters asked for. Each table says what its intervals are for.",
     )  # fmt: skip
     raters: str = _choice(
         "these", "option", "Intervals are for", options=RATERS, later=True,
-        hint="Agreement, precision, gains, shares and means can be generalised to other raters of the same kind: wider, from five raters on. Other intervals are for these raters.",
+        hint="Agreement, precision, gains, shares, means, medians and utility can be generalised to other raters of the same kind: wider, from five raters on. Other intervals are for these raters.",
     )  # fmt: skip
     money: int = _choice(
         0, "whole", "Money for the next study", most=10**9, later=True,

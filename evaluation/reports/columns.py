@@ -65,6 +65,8 @@ class OwnAnswers:
     """Each person's own answers before and after the rationale, one entry per judgment that has both."""
 
     rater: Values
+    #: The item's number in the study.
+    item: Values
     before: Values
     after: Values
     gold: Values
@@ -89,6 +91,7 @@ def own_answers(ctx: Context) -> OwnAnswers:
     rows = (both // max(len(names), 1)).astype(np.int32)
     return OwnAnswers(
         rater=[names[code] for code in both % max(len(names), 1)],
+        item=rows.tolist(),
         before=labels[0][first].tolist(),
         after=labels[1][second].tolist(),
         gold=[value or None for value in items.gold.take(rows).values()],

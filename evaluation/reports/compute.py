@@ -20,6 +20,7 @@ from evaluation.reports.across_studies import Across
 from evaluation.reports.choices import LABEL_SETS, REFUSALS, RESTRICTIONS, TIES, Choices
 from evaluation.reports.content import JSON, Document, Section
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import items_asked
 from evaluation.reports.group_columns import (
     MOST_GROUPS,
     WHOLE,
@@ -275,6 +276,8 @@ def inputs_hash_of(data: StudyRatings | Sequence[StudyRatings], choices: Choices
     digests: Any = found[0] if isinstance(data, StudyRatings) else found
     if choices.by:
         digests = [digests, [_groups_digest(one, choices.by) for one in every]]
+    if choices.items == "these":
+        digests = [digests, [items_asked(one.judgments.study) for one in every]]
     whole = json.dumps([digests, choices.hashed()], sort_keys=True, ensure_ascii=False)
     return sha256(whole.encode()).hexdigest()
 

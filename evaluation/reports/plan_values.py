@@ -28,6 +28,7 @@ from evaluation.reports.by_system import of_system
 from evaluation.reports.columns import labelled_items, rule_of
 from evaluation.reports.context import Context
 from evaluation.reports.encoders import report_encoder
+from evaluation.reports.estimands import unjudged_share
 from evaluation.reports.sections.means import mean_of
 from evaluation.reports.tables.p1_table1 import part_of
 from evaluation.reports.tables.simulatability_gain import planned_gain
@@ -65,13 +66,14 @@ def own_value(ctx: Context, one: Hypothesis) -> Estimate | None:
     ratings = _ratings(ctx, one, one.of)
     if isinstance(ratings, str):
         return undefined(ratings)
+    unjudged = unjudged_share(ctx, one.variable, system="" if one.of == ALL else one.of)
     if one.metric == "mean":
-        return mean_of(ctx, ratings)
+        return mean_of(ctx, ratings, unjudged)
     clusters = ratings.unit if ratings.clusters is None else ratings.clusters[ratings.unit]
     values = _numbers(ratings, one)
     others = mean_over_raters(values, clusters, ratings.rater) if ctx.new_raters else None
     return ratio_estimate(
-        values, np.ones(len(ratings)), clusters, reason="there are no ratings", new_raters=others, **ctx.resampling
+        values, np.ones(len(ratings)), clusters, reason="there are no ratings", new_raters=others, unjudged=unjudged, **ctx.resampling
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from evaluation.metrics import (
 from evaluation.metrics.over_raters import simulatability_over_raters
 from evaluation.reports.content import TableColumn
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import unjudged_units
 from evaluation.reports.method_titles import method_title
 
 
@@ -51,12 +52,15 @@ def judges(ctx: Context) -> list[Judge]:
 def measure(ctx: Context, judge: Judge) -> Simulatability:
     """Precision and simulatable share with a judge's labels: of one table, or the mean over raters."""
     if len(judge.tables) == 1:
-        table, others = judge.tables[0], None
-        if ctx.new_raters and not judge.rule.startswith("single:"):
+        table, others, unjudged = judge.tables[0], None, None
+        several = not judge.rule.startswith("single:")
+        if ctx.items == "these" and several and len(table):
+            unjudged = unjudged_units(ctx, ctx.of_raters(ctx.ratings(ctx.headline.name)), table.unit)
+        if ctx.new_raters and several:
             rule = ctx.combining(ctx.headline.name, ctx.rule_for(ctx.headline.name, judge.rule))
             ratings = ctx.of_raters(ctx.ratings(ctx.headline.name))
             others = simulatability_over_raters(table, ratings, rule) if ctx.choices.replicates else None
-        return simulatability(table, items=ctx.items, new_raters=others, **ctx.resampling)
+        return simulatability(table, items=ctx.items, unjudged=unjudged, new_raters=others, **ctx.resampling)
     named = {str(number): table for number, table in enumerate(judge.tables)}
     return per_rater_simulatability(named, **ctx.resampling)
 

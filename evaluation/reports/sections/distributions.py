@@ -11,6 +11,7 @@ from evaluation.core.ratings_table import Ratings
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import unjudged_share
 from evaluation.reports.registry import section
 from evaluation.reports.words import CountedSentence, stated
 
@@ -30,7 +31,7 @@ def distributions(ctx: Context) -> Section | None:
         found = unit_distributions(ratings)
         if not (found.ratings > 1).any():
             continue
-        mean = _mean_entropy(ctx, ratings, found)
+        mean = _mean_entropy(ctx, variable.name, ratings, found)
         prose.append(
             CountedSentence(
                 f"On “{variable.title}”, the labels of a unit with two ratings or more have a mean entropy of "
@@ -53,14 +54,15 @@ def distributions(ctx: Context) -> Section | None:
     )
 
 
-def _mean_entropy(ctx: Context, ratings: Ratings, found: UnitDistributions) -> Estimate:
+def _mean_entropy(ctx: Context, variable: str, ratings: Ratings, found: UnitDistributions) -> Estimate:
     kept = found.ratings > 1
     units = found.unit[kept]
     clusters = units if ratings.clusters is None else ratings.clusters[units]
     most = float(np.log2(max(len(found.labels), 2)))
     return ratio_estimate(
-        found.entropy[kept], np.ones(units.size), clusters, bounds=(0.0, most), **ctx.resampling
-    )
+        found.entropy[kept], np.ones(units.size), clusters, bounds=(0.0, most),
+        unjudged=unjudged_share(ctx, variable), **ctx.resampling,
+    )  # fmt: skip
 
 
 def _mean(variable: Variable, mean: Estimate) -> Table:

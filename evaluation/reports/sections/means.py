@@ -8,17 +8,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from annotator.hit_types.base import Variable
-from evaluation.agreement.descriptive import label_near, mean_label, median_label
+from evaluation.agreement.descriptive import label_near
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
-from evaluation.metrics.over_raters import mean_over_raters
+from evaluation.metrics.medians import mean_estimate, median_estimate
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import unjudged_share
 from evaluation.reports.registry import section
 from evaluation.reports.words import CountedSentence, count, no_interval, stated
 
 #: At most this many raters are listed.
 LISTED = 100
+#: The argument of ``unjudged_share`` that a heading's rows are about.
+_NAMED = {"By system": "system", "By condition": "condition"}
 
 
 @section(order=25, title="Means and medians")
@@ -31,9 +34,10 @@ def means(ctx: Context) -> Section | None:
         if variable.level == "nominal" or not len(ratings):
             continue
         tables.append(_table(ctx, variable, ratings))
-        mean = mean_of(ctx, ratings)
+        unjudged = unjudged_share(ctx, variable.name)
+        mean = mean_of(ctx, ratings, unjudged)
         if ratings.ranked:
-            median = _median_words(ctx, ratings, median_label(ratings, **ctx.resampling))
+            median = _median_words(ctx, ratings, median_of(ctx, ratings, unjudged))
             text = f"The median of “{variable.title}” is {median} (n = {count(mean.n, 'rating')})."
         else:
             text = f"The mean of “{variable.title}” is {stated(mean, 'rating')}{_scale(variable)}."
@@ -49,13 +53,14 @@ def _scale(variable: Variable) -> str:
     return ""
 
 
-def mean_of(ctx: Context, ratings: Ratings) -> Estimate:
-    """The mean with its interval, for these raters or for raters like these as chosen."""
-    others = None
-    if ctx.new_raters and ctx.choices.replicates:
-        units = np.arange(len(ratings.units)) if ratings.clusters is None else ratings.clusters
-        others = mean_over_raters(ratings.amounts[ratings.value], units[ratings.unit], ratings.rater)
-    return mean_label(ratings, new_raters=others, **ctx.resampling)
+def mean_of(ctx: Context, ratings: Ratings, unjudged: float | None = None) -> Estimate:
+    """The mean with its interval, for these raters or for raters like these as chosen; for these items with ``unjudged``."""
+    return mean_estimate(ratings, new_raters=ctx.new_raters, unjudged=unjudged, **ctx.resampling)
+
+
+def median_of(ctx: Context, ratings: Ratings, unjudged: float | None = None) -> Estimate:
+    """The median, as ``mean_of``."""
+    return median_estimate(ratings, new_raters=ctx.new_raters, unjudged=unjudged, **ctx.resampling)
 
 
 def ranks_note(ctx: Context, ratings: Ratings) -> str:
@@ -86,9 +91,11 @@ def median_cell(ctx: Context, ratings: Ratings, found: Estimate) -> Cell:
 def _table(ctx: Context, variable: Variable, ratings: Ratings) -> Table:
     rows = []
     for group, name, part in [("", "All", ratings), *_parts(ctx, variable, ratings)]:
-        median = median_label(part, **ctx.resampling)
+        named = {_NAMED[group]: name} if group in _NAMED else {}
+        unjudged = unjudged_share(ctx, variable.name, part if group == "By rater" else None, **named)
+        median = median_of(ctx, part, unjudged)
         cells = [
-            Cell.of(mean_of(ctx, part), rule="per_rater"),
+            Cell.of(mean_of(ctx, part, unjudged), rule="per_rater"),
             Cell.of(median, rule="per_rater") if not part.ranked else median_cell(ctx, part, median),
         ]
         cells = cells[::-1] if part.ranked else cells

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annotator.hit_types.base import NEITHER, REFUSAL
 from evaluation.agreement import Aggregated, holm
+from evaluation.agreement.new_raters import RaterVariance
 from evaluation.core.estimate import Estimate
 from evaluation.core.ratings_table import Ratings
-from evaluation.metrics import ForwardAccuracy, forward_accuracy
+from evaluation.metrics import ForwardAccuracy, accuracy_over_raters, forward_accuracy
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import not_generalised, unjudged_share
 from evaluation.reports.registry import section
 from evaluation.reports.words import CountedSentence, listed, stated
 
@@ -58,6 +61,8 @@ class _Side:
     rule: str
     ratings: Ratings
     labels: Aggregated
+    #: Of several people, and not of one rater.
+    of_people: bool = False
 
 
 def _sides(ctx: Context) -> list[_Side]:
@@ -65,7 +70,7 @@ def _sides(ctx: Context) -> list[_Side]:
     ratings = ctx.ratings(variable)
     alone = rule.partition(":")[2] if rule.startswith("single:") else ""
     own = ratings.only_raters([alone]) if alone else ratings.people()
-    sides = [_Side(alone or ctx.people.capitalize(), rule, own, ctx.labels(variable, rule)[0])]
+    sides = [_Side(alone or ctx.people.capitalize(), rule, own, ctx.labels(variable, rule)[0], not alone)]
     for name in ctx.simulators:
         if name != alone:
             single = f"single:{name}"
@@ -101,18 +106,26 @@ def _measure(ctx: Context, side: _Side, system: str) -> ForwardAccuracy:
     rows = np.flatnonzero(rated & ((units.system == system) | (not system)))
     none = TIE if ctx.choices.ties == "wrong" else None
     names = np.array([*side.labels.labels, none], dtype=object)
-    return _accuracy(ctx, units, rows, names[side.labels.value[rows]])
+    return _accuracy(ctx, units, rows, names[side.labels.value[rows]], side, system)
 
 
 def _measure_ratings(ctx: Context, side: _Side) -> ForwardAccuracy:
     """Every rater's own prediction."""
     names = np.array(side.ratings.labels, dtype=object)
-    return _accuracy(ctx, _units(ctx), side.ratings.unit, names[side.ratings.value])
+    return _accuracy(ctx, _units(ctx), side.ratings.unit, names[side.ratings.value], side, single=True)
 
 
 def _accuracy(
-    ctx: Context, units: _Units, rows: npt.NDArray[np.integer], predicted: npt.NDArray[np.object_]
+    ctx: Context,
+    units: _Units,
+    rows: npt.NDArray[np.integer],
+    predicted: npt.NDArray[np.object_],
+    side: _Side,
+    system: str = "",
+    *,
+    single: bool = False,
 ) -> ForwardAccuracy:
+    shown = sorted(set(units.condition[rows]))
     return forward_accuracy(
         predicted.tolist(),
         units.real[rows].tolist(),
@@ -120,8 +133,44 @@ def _accuracy(
         units.condition[rows].tolist(),
         control=CONTROL,
         refusals_left_out=ctx.choices.refusals == "left_out",
+        unjudged=_unjudged(ctx, side, shown, system),
+        new_raters=_over_raters(ctx, side, units, shown, system, single=single),
         **ctx.resampling,
     )
+
+
+def _unjudged(ctx: Context, side: _Side, conditions: list[str], system: str) -> dict[str, float]:
+    """Each condition's share of missing predictions, if intervals are for these items."""
+    own = None if side.of_people else side.ratings
+    found = {}
+    for name in conditions:
+        share = unjudged_share(
+            ctx, ctx.headline.name, own, system=system, condition="" if name == UNNAMED else name
+        )
+        if share is not None:
+            found[name] = share
+    return found
+
+
+def _over_raters(
+    ctx: Context, side: _Side, units: _Units, conditions: list[str], system: str, *, single: bool
+) -> dict[str, RaterVariance]:
+    """Each condition's variance over raters, if intervals are for raters like these; of one rater's predictions there is none."""
+    if not ctx.new_raters or not ctx.choices.replicates or not side.of_people:
+        return {}
+    found: dict[str, RaterVariance] = {}
+    unknown = (REFUSAL, NEITHER) if ctx.choices.refusals == "left_out" else ()
+    real = [None if value in unknown else value for value in units.real.tolist()]
+    for name in conditions:
+        chosen = (units.condition == name) & ((units.system == system) | (not system))
+        part = side.ratings.where(chosen[side.ratings.unit])
+        if single or side.rule == "majority":
+            found[name] = accuracy_over_raters(
+                part, real, single=single, ties_wrong=ctx.choices.ties == "wrong"
+            )
+        else:
+            found[name] = not_generalised(side.rule, len(np.unique(part.rater)))
+    return found
 
 
 def _sentence(side: _Side, found: ForwardAccuracy) -> str:

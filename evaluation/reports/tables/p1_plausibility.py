@@ -10,6 +10,7 @@ from evaluation.metrics.over_raters import mean_over_raters
 from evaluation.metrics.resample import ratio_estimate
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import unjudged_share
 from evaluation.reports.registry import section
 from evaluation.reports.words import CountedSentence, left_out, stated
 
@@ -33,7 +34,8 @@ def p1_plausibility(ctx: Context) -> Section | None:
     def mean(name: str) -> Estimate:
         own = system == name
         others = mean_over_raters(scores[own], clusters[own], ratings.rater[own]) if ctx.new_raters else None
-        return ratio_estimate(scores * own, own, clusters, new_raters=others, **resampling)
+        unjudged = unjudged_share(ctx, "plausibility", system=name)
+        return ratio_estimate(scores * own, own, clusters, new_raters=others, unjudged=unjudged, **resampling)
 
     means = {name: mean(name) for name in sorted(set(system))}
     ceiling = ceiling_of(ctx)

@@ -7,6 +7,7 @@ from evaluation.reports.columns import labelled_items, own_answers
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
+from evaluation.reports.utility_estimands import answers_over_raters, utility_estimands, utility_unjudged
 from evaluation.reports.words import CountedSentence, count, left_out, listed, stated
 
 CLASSES = ("useful", "not useful", "unsure")
@@ -24,6 +25,7 @@ def p3_table3(ctx: Context) -> Section | None:
         rows.gold,
         rows.instance,
         rows.system,
+        **utility_estimands(ctx, rows),
         **ctx.resampling,
     )
     names = ["all", *(name for name in found if name != "all")]
@@ -88,6 +90,7 @@ def _own(ctx: Context) -> list[Table]:
     rows: list[TableRow] = []
     systems = ["", *sorted(set(answers.system))]
     by_system = []
+    like = ctx.new_raters and ctx.choices.replicates > 0
     for system in systems:
         kept = [i for i, name in enumerate(answers.system) if system in ("", name)]
         by_system.append(
@@ -97,6 +100,8 @@ def _own(ctx: Context) -> list[Table]:
                 [answers.gold[i] for i in kept],
                 [answers.instance[i] for i in kept],
                 [answers.rater[i] for i in kept],
+                unjudged=utility_unjudged(ctx, system),
+                new_raters=answers_over_raters(answers, kept, single=True) if like else None,
                 **ctx.resampling,
             )
         )

@@ -13,6 +13,7 @@ from evaluation.reports.content import Cell, Section, Table, TableColumn, TableR
 from evaluation.reports.context import Context
 from evaluation.reports.helping import gen_u_by_model
 from evaluation.reports.registry import section
+from evaluation.reports.utility_estimands import utility_estimands
 from evaluation.selectors.pipeline import pipeline_behind
 
 #: The method of a system whose model was trained on rewards.
@@ -40,6 +41,7 @@ def p3_table7(ctx: Context) -> Section | None:
         rows.gold,
         rows.instance,
         rows.system,
+        **utility_estimands(ctx, rows),
         **ctx.resampling,
     )
     accuracy = task_accuracy(rows.output, rows.gold, rows.instance, rows.system, **ctx.resampling)

@@ -13,10 +13,12 @@ from annotator.hit_types.arms import ARM_TITLES
 from evaluation.agreement import holm
 from evaluation.core.ratings_table import Ratings
 from evaluation.metrics import PairedDifference, SimulatabilityGain, gain_difference, simulatability_gain
+from evaluation.ratings.items import Items
 from evaluation.reports.choices import GUESSES
 from evaluation.reports.columns import rule_of
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
+from evaluation.reports.estimands import raters_asked
 from evaluation.reports.registry import section
 from evaluation.reports.words import CountedSentence, stated
 
@@ -51,7 +53,7 @@ def simulatability_gain_section(ctx: Context) -> Section | None:
             "follow-ups. NSG = (accuracy with − accuracy without) / (1 − accuracy without): the share of the errors that the explanation removes.",
             "Misled: most people are right without the explanation and wrong with it. Helped: the reverse.",
             f"“Cannot guess” counts as: {GUESSES[ctx.choices.cannot_guess].lower()}.",
-            f"Intervals are for {_whose(ctx)} and other instances; both arms of an instance are drawn together.",
+            f"Intervals are for {_whose(ctx)} and {_which(ctx)}; both arms of an instance are drawn together.",
             *ctx.compared_notes(ctx.headline.name),
         ],
     )
@@ -60,7 +62,11 @@ def simulatability_gain_section(ctx: Context) -> Section | None:
 def _whose(ctx: Context) -> str:
     if not ctx.new_raters:
         return "these raters"
-    return "raters like these (shares misled and helped, and simulators: for these raters)"
+    return "raters like these (simulators: for these raters)"
+
+
+def _which(ctx: Context) -> str:
+    return "these instances" if ctx.items == "these" else "other instances"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +83,8 @@ class _Entries:
     arm: npt.NDArray[np.int32]
     kept: Mask
     control: tuple[str, ...]
+    #: Of the study's follow-ups, judged or not: the pair, the system and the generator, all of shape (follow-ups,).
+    every: dict[str, npt.NDArray[np.object_]]
 
     def of_raters(self, names: list[str] | None) -> Mask:
         """The entries of these raters; of people if none are named."""
@@ -94,22 +102,17 @@ def _entries(ctx: Context) -> _Entries | None:
     if not len(ratings) or not (arm[ratings.unit] > 0).any():
         return None
     # The arms of an item have the same explanation and follow-up.
-    pair = np.array(
-        [
-            f"{explanation}/{follow_up}"
-            for explanation, follow_up in zip(
-                items.explanation[units.item].tolist(), items.follow_up[units.item].tolist(), strict=True
-            )
-        ],
-        dtype=object,
-    )
+    pair = _pairs(items, units.item)
     real = units.real_output if "simulatability" in ctx.hit_type.measures else units.output
     kept = np.ones(len(ratings.units), dtype=bool)
+    asked = np.flatnonzero(ctx.arms.data.judgments.in_play & (ctx.arms.arm.codes == 0))
     if "simulatability" in ctx.hit_type.measures:
         rows = ctx.follow_ups(ctx.headline.name, rule_of(ctx), forced=True)
         compared = set(rows[0].unit) if rows else set()
         shown = {name for name, unit in zip(pair, ratings.units, strict=True) if unit in compared}
         kept = np.array([name in shown for name in pair], dtype=bool)
+        keys = items.key.take(asked).values("")
+        asked = asked[np.array([key in compared for key in keys], dtype=bool)]
     at = ratings.unit
     return _Entries(
         ratings=ratings,
@@ -122,7 +125,18 @@ def _entries(ctx: Context) -> _Entries | None:
         arm=arm[at],
         kept=kept[at],
         control=ctx.arms.control,
+        every={
+            "pair": _pairs(items, asked),
+            "system": items.system.take(asked).values(""),
+            "generator": items.generator.take(asked).values(""),
+        },
     )
+
+
+def _pairs(items: Items, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.object_]:
+    """Names of the follow-ups of explanations that items are about: alike in all arms."""
+    columns = zip(items.explanation[rows].tolist(), items.follow_up[rows].tolist(), strict=True)
+    return np.array([f"{explanation}/{follow_up}" for explanation, follow_up in columns], dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +162,13 @@ def _measured(ctx: Context, entries: _Entries) -> Iterator[_MeasuredGain]:
             continue
         for code, arm in enumerate(entries.control, 1):
             both = chosen & ((entries.arm == 0) | (entries.arm == code))
-            yield _MeasuredGain(side, arm, "", ALL, _gain(ctx, entries, both, people=names is None))
+            yield _MeasuredGain(side, arm, "", ALL, _gain(ctx, entries, both, arm, people=names is None))
             for column in ("system", "generator"):
                 values = getattr(entries, column)
                 found = sorted(set(values[both]) - {""})
                 for value in found if len(found) > 1 else ():
-                    one = _gain(ctx, entries, both & (values == value), people=names is None)
+                    mine = both & (values == value)
+                    one = _gain(ctx, entries, mine, arm, (column, value), people=names is None)
                     yield _MeasuredGain(side, arm, column, value, one)
 
 
@@ -166,7 +181,31 @@ def _sides(ctx: Context) -> list[tuple[str, list[str] | None]]:
     return sides + [(name, [name]) for name in ctx.simulators if name != alone]
 
 
-def _gain(ctx: Context, entries: _Entries, rows: Mask, *, people: bool) -> SimulatabilityGain:
+def _unjudged(
+    ctx: Context, entries: _Entries, rows: Mask, arm: str, part: tuple[str, str], *, people: bool
+) -> float | None:
+    """The share of the predictions asked for in the two arms that nobody has made; None unless intervals are for these items."""
+    if ctx.items != "these":
+        return None
+    column, value = part
+    every = entries.every["pair"] if not column else entries.every["pair"][entries.every[column] == value]
+    names, place = np.unique(every.astype(str)), entries.pair[rows].astype(str)
+    if not names.size:
+        return None
+    given = []
+    for of_arm, asked in (
+        (entries.arm[rows] == 0, raters_asked(ctx.study)), (entries.arm[rows] > 0, raters_asked(ctx.study, arm))
+    ):  # fmt: skip
+        found, number = np.unique(place[of_arm], return_counts=True)
+        numbers = dict(zip(found.tolist(), number.tolist(), strict=True))
+        least = asked if people else 1
+        given.append([min(numbers.get(name, 0), least) / least for name in names.tolist()])
+    return 1.0 - float(np.array(given).min(axis=0).mean())
+
+
+def _gain(
+    ctx: Context, entries: _Entries, rows: Mask, arm: str, part: tuple[str, str] = ("", ""), *, people: bool
+) -> SimulatabilityGain:
     return simulatability_gain(
         entries.predicted[rows].tolist(),
         entries.real[rows].tolist(),
@@ -177,6 +216,7 @@ def _gain(ctx: Context, entries: _Entries, rows: Mask, *, people: bool) -> Simul
         cannot_guess="left_out" if ctx.choices.cannot_guess == "left_out" else "wrong",
         refusals_left_out=ctx.choices.refusals == "left_out",
         raters=entries.ratings.rater[rows].tolist() if ctx.new_raters and people else None,
+        unjudged=_unjudged(ctx, entries, rows, arm, part, people=people),
         **ctx.resampling,
     )
 
@@ -189,7 +229,9 @@ def planned_gain(ctx: Context, system: str = "") -> SimulatabilityGain | None:
         return None
     rows = entries.of_raters(_sides(ctx)[0][1]) & (entries.arm <= 1)
     rows &= (entries.system == system) | (not system)
-    return _gain(ctx, entries, rows, people=_sides(ctx)[0][1] is None) if rows.any() else None
+    part = ("system", system) if system else ("", "")
+    arm = entries.control[0]
+    return _gain(ctx, entries, rows, arm, part, people=_sides(ctx)[0][1] is None) if rows.any() else None
 
 
 def _of(found: list[_MeasuredGain], column: str) -> list[_MeasuredGain]:

@@ -6,16 +6,22 @@ import csv
 import io
 from typing import Any
 
+import numpy as np
 import pytest
 
-from annotator.models import Study
+from annotator.models import Instance, Study
+from annotator.selectors.study import study_hit_type
 from evaluation.core.estimand import Estimand, estimand_of
+from evaluation.ratings.load import study_ratings
 from evaluation.reports.choices import Choices, ChoicesError
+from evaluation.reports.compute import inputs_hash_of
 from evaluation.reports.denominators import Basis, estimand_notes
 from evaluation.reports.exports import export
 from evaluation.reports.pages import page_of
+from tests.annotator.services.control_studies import control_study, imported
+from tests.evaluation.reports.across_studies import judged_plausible
 from tests.evaluation.reports.studies import cells_of, computed, table_of
-from tests.factories import make_item, make_judgment, make_rater, make_study
+from tests.factories import make_item, make_judgment, make_rater, make_study, record_judgment
 
 pytestmark = pytest.mark.django_db
 USUAL = "items like these, judged by these raters"
@@ -117,3 +123,161 @@ def test_unknown_estimands_are_refused() -> None:
     with pytest.raises(ChoicesError, match="items: expected one of: like, these"):
         Choices.parse({"items": "all"})
     assert "items" not in Choices().hashed()
+
+
+def asked_three(*, missing: int = 0) -> Study:
+    """Nine instances with an explanation and a control arm, three judgments asked in each by nine people; the last ``missing`` are absent."""
+    study = control_study(
+        instances=9, systems=1, follow_ups=1, launched=False, redundancy=3, answer_only_raters=0, nothing_raters=3
+    )  # fmt: skip
+    raters = [make_rater(f"r{n}") for n in range(9)]
+    items = list(study.items.order_by("key"))
+    asked = [(item, place) for place in range(3) for item in items]
+    rng = np.random.default_rng(3)
+    for item, place in asked[: len(asked) - missing]:
+        rater = raters[(items.index(item) + 2 * place) % 9]
+        make_judgment(item, rater, "yes" if rng.random() < 0.6 else "no")
+    return study
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_gains_for_these_items_have_no_width_once_everyone_asked_has_judged(missing: int) -> None:
+    content = computed(asked_three(missing=missing), replicates=100, items="these").content
+    cells = cells_of(content, "simulatability-gain")
+    for column in ("With", "Without", "Gain", "Misled", "Helped"):
+        cell = cells["People All nothing", column]
+        assert (cell["low"] == cell["value"] == cell["high"]) == (not missing), column
+        assert estimand_of(cell["interval"]) == Estimand("these", "these"), column
+    rows = list(csv.DictReader(io.StringIO(export(content, {}, "csv"))))
+    named = {row["estimand"] for row in rows if row["table"] == "simulatability-gain" and row["low"]}
+    assert named == {"these items, judged by these raters"}
+    assert table_of(content, "simulatability-gain")["denominators"][-1] == (
+        "Intervals are for these items, judged by these raters."
+    )
+
+
+def test_gains_for_raters_like_these_name_them_in_every_column() -> None:
+    content = computed(asked_three(), replicates=100, raters="like").content
+    cells = cells_of(content, "simulatability-gain")
+    for column in ("With", "Without", "Gain", "Misled", "Helped"):
+        assert estimand_of(cells["People All nothing", column]["interval"]) == Estimand("like", "like"), (
+            column
+        )
+
+
+def utility_answers(*, people: int = 5, instances: int = 12, missing: int = 0) -> Study:
+    """Each of the people answers before and after each rationale, but for the last ``missing`` answers."""
+    study = make_study(hit_type="utility", redundancy=people)
+    for number in range(instances):
+        payload = (
+            study_hit_type(study).parse_item({"question": f"Is it {number}?", "rationale": "It is."}).payload
+        )
+        make_item(study, key=f"i{number:02}", instance=f"x{number:02}", system="robot", payload=payload)
+    Instance.objects.update(gold_label="yes")
+    asked = [(item, who) for who in range(people) for item in study.items.order_by("key")]
+    rng = np.random.default_rng(2)
+    for item, who in asked[: len(asked) - missing]:
+        before, after = ("yes" if rng.random() < share else "no" for share in (0.5, 0.7))
+        record_judgment(item, make_rater(f"r{who}"), {"before": before, "after": after})
+    return study
+
+
+UTILITY = (
+    ("p3-utility-flows", "Right after"),
+    ("p3-utility-flows", "Difference"),
+    ("p3-table-3-annotators", "All"),
+)
+
+
+def utility_cells(study: Study, **choices: str) -> list[dict[str, Any]]:
+    content = computed(study, replicates=100, **choices).content
+    return [
+        next(cell for (_, name), cell in cells_of(content, table).items() if name == column)
+        for table, column in UTILITY
+    ]
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_utility_for_these_items_has_no_width_once_everyone_asked_has_judged(missing: int) -> None:
+    for cell in utility_cells(utility_answers(missing=missing), items="these"):
+        assert (cell["low"] == cell["value"] == cell["high"]) == (not missing)
+        assert estimand_of(cell["interval"]) == Estimand("these", "these")
+
+
+def test_utility_is_generalised_to_raters_like_these_or_refused_with_the_reason() -> None:
+    for cell in utility_cells(utility_answers(), raters="like"):
+        assert estimand_of(cell["interval"]) == Estimand("like", "like")
+    for cell in utility_cells(utility_answers(people=3), raters="like"):
+        assert cell["low"] is None
+        assert cell["interval"] == "none: 3 raters are too few to generalise to new ones"
+    refused, *_ = utility_cells(utility_answers(), raters="like", rule="dawid_skene")
+    assert refused["interval"] == "none: labels of the rule dawid_skene are not generalised to new raters"
+
+
+def test_means_and_medians_say_what_they_are_about() -> None:
+    rng = np.random.default_rng(4)
+    labels = ("no", "moderate", "yes")
+    study = judged_plausible({(f"x{n}", "robot"): str(rng.choice(labels)) for n in range(10)})
+    for item in study.items.order_by("key"):
+        for who in range(4):
+            record_judgment(item, make_rater(f"r{who}"), {"justifies_1": str(rng.choice(labels))})
+    for choices, estimand in (
+        ({"items": "these"}, Estimand("these")),
+        ({"raters": "like"}, Estimand("like", "like")),
+    ):
+        content = computed(study, replicates=100, **choices).content
+        for column in ("Mean", "Median"):
+            cell = cells_of(content, "means-plausibility")["All", column]
+            assert estimand_of(cell["interval"]) == estimand, column
+            assert (cell["low"] == cell["high"]) == ("items" in choices) or column == "Median"
+        shown = cells_of(content, "p1-plausibility")["robot", "Plausibility"]
+        assert estimand_of(shown["interval"]) == estimand
+
+
+def test_the_hash_of_inputs_for_these_items_has_the_number_of_raters_asked_for() -> None:
+    study = asked_three()
+    hashes = {}
+    for asked in (3, 4):
+        Study.objects.filter(pk=study.pk).update(redundancy=asked)
+        study.refresh_from_db()
+        for items in ("like", "these"):
+            hashes[asked, items] = inputs_hash_of(study_ratings(study=study), Choices.parse({"items": items}))
+    assert hashes[3, "like"] == hashes[4, "like"]
+    assert hashes[3, "these"] != hashes[4, "these"]
+
+
+def forward_study(*, people: int = 5, missing: int = 0) -> Study:
+    """Each of the people predicts the output on each of twelve inputs, but for the last ``missing`` predictions."""
+    study = make_study(hit_type="forward_simulation", redundancy=people)
+    rows = [
+        {"key": f"a{n}", "instance": f"x{n}", "input": f"Film {n}.", "explanation": "It is.", "real_output": "yes", "system": "s"}
+        for n in range(12)
+    ]  # fmt: skip
+    imported(study, *rows)
+    rng = np.random.default_rng(6)
+    asked = [(item, who) for who in range(people) for item in study.items.order_by("key")]
+    for item, who in asked[: len(asked) - missing]:
+        record_judgment(item, make_rater(f"r{who}"), {"prediction": "yes" if rng.random() < 0.6 else "no"})
+    return study
+
+
+@pytest.mark.parametrize(
+    ("study", "choices", "expected"),
+    [
+        ({}, {"items": "these"}, Estimand("these")),
+        ({"missing": 2}, {"items": "these"}, Estimand("these")),
+        ({}, {"raters": "like"}, Estimand("like", "like")),
+        ({"people": 3}, {"raters": "like"}, None),
+    ],
+)
+def test_forward_accuracy_says_what_it_is_about(
+    study: dict[str, int], choices: dict[str, str], expected: Estimand | None
+) -> None:
+    content = computed(forward_study(**study), replicates=100, **choices).content
+    cells = [c for c in cells_of(content, "forward-simulation").values() if c.get("interval")]
+    assert len(cells) == 2  # of majority labels and of single predictions
+    for cell in cells:
+        assert estimand_of(cell["interval"]) == expected
+        assert (cell["low"] is not None and cell["low"] == cell["high"]) == (
+            choices == {"items": "these"} and not study
+        )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from annotator.models import Explanation
-from tests.evaluation.reports.paper_studies import p3_generalization_study, p3_utility_study
-from tests.evaluation.reports.studies import cells_of, computed, small_study
+from tests.evaluation.reports.paper_studies import p3_generalization_study, p3_utility_study, typed
+from tests.evaluation.reports.studies import cells_of, computed, judged, small_study
+from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -60,3 +61,20 @@ def test_generalization_questions_have_it_once_the_models_answers_are_known():
 
 def test_other_types_have_no_such_section():
     assert "reliance" not in {section["id"] for section in computed(small_study()).content["sections"]}
+
+
+def test_numbers_have_the_weight_of_advice():
+    study = make_study()
+    # Half of the way, all of it, and none.
+    for key, output, before, after in (
+        ("x", "20", "10", "15"),
+        ("y", "30", "10", "30"),
+        ("z", "8", "4", "4"),
+    ):
+        item = make_item(study, key=key, instance=key, system="s")
+        Explanation.objects.filter(pk=item.explanation_id).update(output=output)
+        judged(item, "a", {"before": before, "after": after})
+    content = computed(typed(study, "utility")).content
+    assert values(content, "reliance")["s", "Weight of advice"] == pytest.approx(0.5)
+    words = values(computed(p3_utility_study()).content, "reliance")
+    assert not [column for _, column in words if column == "Weight of advice"]
