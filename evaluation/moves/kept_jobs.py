@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import secrets
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,16 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.core.downloads import Download
 from annotator.core.sealed import seal, unseal
+from annotator.core.stored_files import orphans_delete
 from annotator.models import AuditAction, Study, User
 from annotator.services.audit import audit_write
 from evaluation.models import KeptJob, KeptStudy
-from evaluation.moves.keeping import keepable_check, study_bring_back, study_keep
+from evaluation.moves.keeping import (
+    file_leavings_remove,
+    keepable_check,
+    study_bring_back,
+    study_keep,
+)
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.writing import movable_check
 
@@ -155,7 +162,10 @@ def _keep(job: KeptJob) -> KeptStudy:
     study = Study.objects.filter(pk=job.study, deleted_at__isnull=True).first()
     if study is None:
         raise MoveError("the study isn't there any more")
+    if job.writes:  # an earlier worker was killed before the study's rows were gone
+        file_leavings_remove(Path(default_storage.path(job.writes)))
     name = f"{FOLDER}/{study.slug}-{secrets.token_urlsafe(12)}.foretell"
+    KeptJob.objects.filter(pk=job.pk).update(writes=name)
     path = Path(default_storage.path(name))
     path.parent.mkdir(parents=True, exist_ok=True)
     return study_keep(
@@ -189,7 +199,7 @@ def kept_study_download(kept: KeptStudy, *, by: User) -> Download | None:
 
 
 def kept_jobs_sweep() -> int:
-    """Queue jobs again that no worker is carrying out; returns how many."""
+    """Queue jobs again that no worker is carrying out, and delete uploads that no job needs; returns how many were queued."""
     before, sent = timezone.now() - LOST_AFTER, 0
     lost = KeptJob.objects.filter(state=KeptJob.State.QUEUED, created_at__lt=before)
     lost |= KeptJob.objects.filter(state=KeptJob.State.RUNNING, started_at__lt=before)
@@ -199,7 +209,12 @@ def kept_jobs_sweep() -> int:
         if free:
             _send(pk)
             sent += 1
+    orphans_delete(UPLOADS, known=_uploads_needed)
     return sent
+
+
+def _uploads_needed(names: set[str]) -> Iterable[str]:
+    return KeptJob.objects.filter(upload__in=names).values_list("upload", flat=True)
 
 
 def _passphrase(text: str) -> Key:
