@@ -15,7 +15,7 @@ from annotator.selectors.user import user_of
 from evaluation.forms.releases import ReleaseForm, TextDecisionsForm
 from evaluation.models import Release, Report
 from evaluation.releases.cost import release_cost
-from evaluation.selectors.release import release_get_for, releases_of, texts_waiting
+from evaluation.selectors.release import release_get_for, releases_of, signing_key_in, texts_waiting
 from evaluation.selectors.report import may_on_all, report_get_for
 from evaluation.services.erasure import erased_notice
 from evaluation.services.release import (
@@ -84,7 +84,8 @@ def release(request: HttpRequest, pk: int) -> HttpResponse:
     context = _about(request, found.report) | {
         "release": found,
         "erased": erased_notice(found),
-        "signing_key": public_key_of(found.report.study.workspace),
+        "signing_key": signing_key_in(found),
+        "workspace_key": public_key_of(found.report.study.workspace),
         "form": form,
         "texts": texts,
         "waiting": texts_waiting(release=found).count(),
