@@ -56,6 +56,11 @@ class BringBackSerializer(KnownKeysSerializer):
     key_file = serializers.FileField(required=False, default=None)
     file = serializers.FileField(required=False, default=None)
     slug = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
+    as_template = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Make a new draft with the study's material, texts, exam and plan, without its people and judgments. The study stays in the file.",
+    )
 
 
 class KeptStudySerializer(serializers.ModelSerializer):
@@ -76,7 +81,7 @@ class KeptStudySerializer(serializers.ModelSerializer):
 
 
 class KeptJobSerializer(serializers.ModelSerializer):
-    """A background job that keeps a study in a file or brings it back."""
+    """A background job that keeps a study in a file, brings it back, or makes a draft like it."""
 
     class Meta:
         model = KeptJob
@@ -152,7 +157,7 @@ class KeptStudyBringBack(APIView):
         operation_id="kept_studies_bring_back",
     )
     def post(self, request: Request, pk: int) -> Response:
-        """Make the study again, archived as it was, from the uploaded file or the installation's copy; a background job does it."""
+        """Make the study again, archived as it was, or a draft like it, from the uploaded file or the installation's copy; a background job does it."""
         kept = kept_study_get_for(user=request.user, pk=pk)
         sent = BringBackSerializer(data=request.data)
         sent.is_valid(raise_exception=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from annotator.core.downloads import Download
 from annotator.core.sealed import seal, unseal
 from annotator.core.stored_files import orphans_delete
 from annotator.models import AuditAction, Study, User
+from annotator.selectors.study import slug_near
 from annotator.services.audit import audit_write
 from evaluation.models import KeptJob, KeptStudy
 from evaluation.moves.keeping import (
@@ -31,6 +32,7 @@ from evaluation.moves.keeping import (
     study_keep,
 )
 from evaluation.moves.sealed_file import Key, MoveError
+from evaluation.moves.templates import kept_study_template
 from evaluation.moves.writing import movable_check
 
 log = logging.getLogger(__name__)
@@ -74,8 +76,9 @@ def bring_back_request(
     key_file: UploadedFile | None = None,
     file: UploadedFile | None = None,
     slug: str = "",
+    as_template: bool = False,
 ) -> KeptJob:
-    """Have a job make a kept study again, from ``file`` or from the installation's own copy.
+    """Have a job make a kept study again, from ``file`` or from the installation's own copy; ``as_template``: a new draft like it.
 
     It needs the passphrase or the key file that the study was kept with, and a ``slug`` if another study has its short name by now.
     Raises ``ValidationError``.
@@ -85,7 +88,7 @@ def bring_back_request(
             "The study is of no workspace. The administrator can bring it back with bring_back_study."
         )
     key = _passphrase(passphrase) if kept.passphrase else _key_file(key_file)
-    wanted = slug.strip() or kept.slug
+    wanted = slug.strip() or (slug_near(kept.slug) if as_template else kept.slug)
     try:
         validate_slug(wanted)
     except ValidationError as error:
@@ -97,7 +100,7 @@ def bring_back_request(
     upload = default_storage.save(f"{UPLOADS}/{secrets.token_urlsafe(12)}", file) if file is not None else ""
     try:
         return _queue(
-            key, kind=KeptJob.Kind.BRING_BACK, workspace=kept.workspace, study=kept.study, slug=wanted, kept=kept,
+            key, kind=KeptJob.Kind.TEMPLATE if as_template else KeptJob.Kind.BRING_BACK, workspace=kept.workspace, study=kept.study, slug=wanted, kept=kept,
             created_by=by, upload=upload,
         )  # fmt: skip
     except ValidationError:
@@ -136,7 +139,7 @@ def kept_job_run(*, job_pk: int) -> bool:
         rows.update(state=KeptJob.State.RUNNING, started_at=timezone.now(), progress=doing)
         done: dict[str, Any] = {"state": KeptJob.State.DONE}
         try:
-            done["kept"] = _keep(job) if job.kind == KeptJob.Kind.KEEP else _bring_back(job)
+            done["kept"] = _CARRIED_OUT[job.kind](job)
         except MoveError as error:
             done = {"state": KeptJob.State.FAILED, "error": _sentence(error)}
         except Exception as error:
@@ -175,13 +178,35 @@ def _keep(job: KeptJob) -> KeptStudy:
 
 
 def _bring_back(job: KeptJob) -> KeptStudy:
+    kept, by, path = _asked_for(job)
+    if kept.brought_back_at is None:
+        study_bring_back(kept=kept, path=path, key=_key(job), by=by, slug=job.slug)
+    return kept
+
+
+def _template(job: KeptJob) -> KeptStudy:
+    kept, by, path = _asked_for(job)
+    with transaction.atomic():
+        kept_study_template(kept=kept, path=path, key=_key(job), by=by, slug=job.slug)
+        # Together with the draft: a job that is carried out again mustn't make a second one.
+        KeptJob.objects.filter(pk=job.pk).update(
+            state=KeptJob.State.DONE, sealed="", upload="", finished_at=timezone.now()
+        )
+    return kept
+
+
+def _asked_for(job: KeptJob) -> tuple[KeptStudy, User, Path]:
     kept = KeptStudy.objects.filter(pk=job.kept_id or 0).first()
     if kept is None or job.created_by is None:
         raise MoveError("the study isn't in a file any more, or the account of whoever asked for it is gone")
-    if kept.brought_back_at is None:
-        path = Path(default_storage.path(job.upload or kept.file))
-        study_bring_back(kept=kept, path=path, key=_key(job), by=job.created_by, slug=job.slug)
-    return kept
+    return kept, job.created_by, Path(default_storage.path(job.upload or kept.file))
+
+
+_CARRIED_OUT: dict[str, Callable[[KeptJob], KeptStudy]] = {
+    KeptJob.Kind.KEEP: _keep,
+    KeptJob.Kind.BRING_BACK: _bring_back,
+    KeptJob.Kind.TEMPLATE: _template,
+}
 
 
 def kept_study_download(kept: KeptStudy, *, by: User) -> Download | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
@@ -28,6 +31,8 @@ from evaluation.selectors.kept_study import (
 
 #: How many a page lists.
 MOST = 200
+#: How long the list shows jobs that failed.
+FAILED_SHOWN = timedelta(days=7)
 
 
 @login_required
@@ -57,8 +62,14 @@ def kept_studies(request: HttpRequest) -> HttpResponse:
     """The studies of one's workspaces that are in files, and the latest jobs about them; nothing for annotators."""
     if not request.user.is_staff:
         raise Http404("a researcher's page")
-    waiting = kept_jobs_for(user=request.user).filter(state__in=(KeptJob.State.QUEUED, KeptJob.State.RUNNING))
-    context = {"kept": kept_studies_for(user=request.user)[:MOST], "jobs": waiting[:MOST]}
+    jobs = kept_jobs_for(user=request.user)
+    context = {
+        "kept": kept_studies_for(user=request.user)[:MOST],
+        "jobs": jobs.filter(state__in=(KeptJob.State.QUEUED, KeptJob.State.RUNNING))[:MOST],
+        "failed": jobs.filter(state=KeptJob.State.FAILED, finished_at__gt=timezone.now() - FAILED_SHOWN)[
+            :MOST
+        ],
+    }
     return render(request, "evaluation/kept_studies.html", context)
 
 
@@ -114,5 +125,9 @@ def job_status(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _about(job: KeptJob) -> dict[str, object]:
-    back = job.kind == KeptJob.Kind.BRING_BACK and job.state == KeptJob.State.DONE
-    return {"job": job, "made": Study.objects.filter(pk=job.study).first() if back else None}
+    found = {
+        KeptJob.Kind.BRING_BACK: {"pk": job.study},
+        KeptJob.Kind.TEMPLATE: {"slug": job.slug, "workspace": job.workspace},
+    }.get(KeptJob.Kind(job.kind))
+    made = Study.objects.filter(**found).first() if found and job.state == KeptJob.State.DONE else None
+    return {"job": job, "made": made}

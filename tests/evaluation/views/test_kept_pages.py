@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,3 +173,38 @@ def test_a_job_whose_worker_was_killed_after_its_work_is_done(
     assert kept_job_run(job_pk=job.pk)
     job.refresh_from_db()
     assert (job.state, job.kept) == ("done", one)
+
+
+def test_what_a_killed_worker_left_is_removed(
+    ada: User, study: Study, queued: Queued, stored_files: Path
+) -> None:
+    """Its files are complete, but the study's rows are still there; or an upload has no job any more."""
+    job = keep_request(study=study, by=ada, passphrase=PASSPHRASE)
+    left = stored_files / "kept-studies" / "owls-left.foretell"
+    left.parent.mkdir()
+    left.write_bytes(b"complete")
+    left.with_name("owls-left.foretell.partial").write_bytes(b"half")
+    KeptJob.objects.filter(pk=job.pk).update(state="running", writes="kept-studies/owls-left.foretell")
+    uploads = stored_files / "kept-studies-uploads"
+    uploads.mkdir()
+    for name, hours in (("needed", 2), ("old", 2), ("new", 0)):
+        (uploads / name).write_bytes(b"x")
+        at = time.time() - 3600 * hours
+        os.utime(uploads / name, (at, at))
+    KeptJob.objects.filter(pk=job.pk).update(upload="kept-studies-uploads/needed")
+    kept_jobs_sweep()
+    assert sorted(path.name for path in uploads.iterdir()) == ["needed", "new"]
+    assert kept_job_run(job_pk=job.pk)
+    one = KeptStudy.objects.get()
+    assert [path.name for path in left.parent.iterdir()] == [Path(one.file).name]
+    assert not (uploads / "needed").exists()
+
+
+def test_a_job_that_failed_stays_on_the_list_for_a_week(ada: User, study: Study, queued: Queued) -> None:
+    keep_request(study=study, by=ada, passphrase=PASSPHRASE)
+    study_unarchive(study=study)
+    run_jobs()
+    shown = browser(ada).get("/studies/kept/").content.decode()
+    assert "Failed in the last seven days" in shown
+    KeptJob.objects.update(finished_at="2026-01-01T00:00Z")
+    assert "Failed" not in browser(ada).get("/studies/kept/").content.decode()
