@@ -102,7 +102,7 @@ class PlanPowerSerializer(serializers.ModelSerializer):
     assumed = serializers.JSONField(source="inputs.assumed", help_text="What it takes for granted.")
     result = serializers.JSONField(
         allow_null=True,
-        help_text="rows: power by hypothesis, instances and raters; without: why a hypothesis has none.",
+        help_text="rows: power by hypothesis, instances and raters; spread: the standard deviation that a hypothesis's power is computed from; without: why a hypothesis has none.",
     )
 
     class Meta:
