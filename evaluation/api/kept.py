@@ -19,11 +19,13 @@ from annotator.core.downloads import download_send
 from annotator.core.known_keys import KnownKeysSerializer
 from annotator.selectors.user import user_of
 from evaluation.models import KeptJob, KeptStudy
-from evaluation.moves.kept_jobs import bring_back_request, keep_request, kept_study_download
+from evaluation.moves.kept_files import kept_file_delete, kept_study_download
+from evaluation.moves.kept_jobs import bring_back_request, keep_request
 from evaluation.selectors.kept_study import (
     keepable_study_get_for,
     kept_job_get_for,
     kept_studies_for,
+    kept_study_back_get_for,
     kept_study_get_for,
 )
 
@@ -143,6 +145,16 @@ class KeptStudyDownload(APIView):
         """The encrypted file; 404 if the installation has no copy."""
         kept = kept_study_get_for(user=request.user, pk=pk)
         return download_send(kept_study_download(kept, by=user_of(request)))
+
+
+class KeptStudyFile(APIView):
+    """The installation's copy of the file of a study that is back."""
+
+    @extend_schema(responses={204: None}, operation_id="kept_studies_delete_file")
+    def delete(self, request: Request, pk: int) -> Response:
+        """Delete the file of a study that was brought back; 404 while the study is only in it."""
+        kept_file_delete(kept_study_back_get_for(user=request.user, pk=pk), by=user_of(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class KeptStudyBringBack(APIView):

@@ -77,6 +77,9 @@ class KeptJob(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    #: States in which it waits or is carried out.
+    OPEN = (State.QUEUED, State.RUNNING)
+
     class Meta:
         ordering = ["-id"]
         constraints = [
@@ -98,4 +101,4 @@ class KeptJob(models.Model):
     @property
     def waiting(self) -> bool:
         """Whether it hasn't ended yet."""
-        return self.state in (self.State.QUEUED, self.State.RUNNING)
+        return self.state in self.OPEN

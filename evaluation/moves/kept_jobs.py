@@ -18,12 +18,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotator.core import jobs
-from annotator.core.downloads import Download
 from annotator.core.sealed import seal, unseal
 from annotator.core.stored_files import orphans_delete
-from annotator.models import AuditAction, Study, User
+from annotator.models import Study, User
 from annotator.selectors.study import slug_near
-from annotator.services.audit import audit_write
 from evaluation.models import KeptJob, KeptStudy
 from evaluation.moves.keeping import (
     file_leavings_remove,
@@ -34,6 +32,7 @@ from evaluation.moves.keeping import (
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.templates import kept_study_template
 from evaluation.moves.writing import movable_check
+from evaluation.selectors.kept_study import kept_file_there
 
 log = logging.getLogger(__name__)
 FOLDER, UPLOADS = "kept-studies", "kept-studies-uploads"
@@ -95,7 +94,7 @@ def bring_back_request(
         raise ValidationError({"slug": error.messages}) from None
     if Study.objects.filter(slug=wanted).exists():
         raise ValidationError({"slug": f"Another study is named {wanted}. Choose another short name."})
-    if file is None and not (kept.file and default_storage.exists(kept.file)):
+    if file is None and not kept_file_there(kept):
         raise ValidationError({"file": "Upload the file of the study. This installation has no copy of it."})
     upload = default_storage.save(f"{UPLOADS}/{secrets.token_urlsafe(12)}", file) if file is not None else ""
     try:
@@ -207,20 +206,6 @@ _CARRIED_OUT: dict[str, Callable[[KeptJob], KeptStudy]] = {
     KeptJob.Kind.BRING_BACK: _bring_back,
     KeptJob.Kind.TEMPLATE: _template,
 }
-
-
-def kept_study_download(kept: KeptStudy, *, by: User) -> Download | None:
-    """The encrypted file; None if this installation has no copy."""
-    try:
-        file = default_storage.open(kept.file) if kept.file else None
-    except FileNotFoundError:
-        file = None
-    if file is None:
-        return None
-    audit_write(
-        action=AuditAction.DOWNLOADED, workspace=kept.workspace, by=by, target=f"kept study {kept.slug}"
-    )
-    return Download(file, f"{kept.slug}.foretell", "application/octet-stream")
 
 
 def kept_jobs_sweep() -> int:

@@ -90,7 +90,7 @@ def study_read(
     lines = lines_read(file, key)
     try:
         with transaction.atomic():
-            study = _StudyImport(lines, by, slug, workspace, name, pk, only).study()
+            study = _StudyImport(lines, by, slug, workspace, name, pk, only=only).study()
             with connection.cursor() as cursor:
                 cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 cursor.execute("SET CONSTRAINTS ALL DEFERRED")
@@ -113,6 +113,7 @@ class _StudyImport:
         workspace: Workspace | None,
         name: str,
         pk: int | None,
+        *,
         only: Collection[type[Model]] = (),
     ) -> None:
         head = next(lines, None)

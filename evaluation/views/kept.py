@@ -6,13 +6,12 @@ from datetime import timedelta
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.core.downloads import download_send
 from annotator.core.service_errors import errors_add
@@ -20,12 +19,17 @@ from annotator.models import Membership, Study
 from annotator.selectors.user import user_of
 from evaluation.forms.kept_studies import BringBackForm, KeepForm
 from evaluation.models import KeptJob
-from evaluation.moves.kept_jobs import bring_back_request, keep_request, kept_study_download
+from evaluation.moves.kept_files import kept_file_delete, kept_study_download
+from evaluation.moves.kept_jobs import bring_back_request, keep_request
 from evaluation.selectors.kept_study import (
     keepable_study_get_for,
+    kept_file_there,
     kept_job_get_for,
+    kept_jobs_failed_for,
     kept_jobs_for,
+    kept_studies_back_for,
     kept_studies_for,
+    kept_study_back_get_for,
     kept_study_get_for,
 )
 
@@ -43,7 +47,10 @@ def keep(request: HttpRequest, study_pk: int) -> HttpResponse:
     """Say what keeping an archived study in a file means; a POST starts the job."""
     study = keepable_study_get_for(user=request.user, pk=study_pk)
     study.my_role = Membership.Role.OWNER  # type: ignore[attr-defined]
-    form = KeepForm(request.POST or None, study=study)
+    open_job = kept_jobs_for(user=request.user).filter(study=study.pk, state__in=KeptJob.OPEN).first()
+    if open_job is not None and request.method == "GET":
+        return redirect("evaluation:kept_job", pk=open_job.pk)
+    form = KeepForm(request.POST if request.method == "POST" else None, study=study)
     if request.method == "POST" and form.is_valid():
         try:
             job = keep_request(study=study, by=user_of(request), **form.cleaned_data)
@@ -62,13 +69,11 @@ def kept_studies(request: HttpRequest) -> HttpResponse:
     """The studies of one's workspaces that are in files, and the latest jobs about them; nothing for annotators."""
     if not request.user.is_staff:
         raise Http404("a researcher's page")
-    jobs = kept_jobs_for(user=request.user)
     context = {
-        "kept": kept_studies_for(user=request.user)[:MOST],
-        "jobs": jobs.filter(state__in=(KeptJob.State.QUEUED, KeptJob.State.RUNNING))[:MOST],
-        "failed": jobs.filter(state=KeptJob.State.FAILED, finished_at__gt=timezone.now() - FAILED_SHOWN)[
-            :MOST
-        ],
+        "kept": [(one, kept_file_there(one)) for one in kept_studies_for(user=request.user)[:MOST]],
+        "back": [one for one in kept_studies_back_for(user=request.user)[:MOST] if kept_file_there(one)],
+        "jobs": kept_jobs_for(user=request.user).filter(state__in=KeptJob.OPEN)[:MOST],
+        "failed": kept_jobs_failed_for(user=request.user, since=timezone.now() - FAILED_SHOWN)[:MOST],
     }
     return render(request, "evaluation/kept_studies.html", context)
 
@@ -82,13 +87,21 @@ def download(request: HttpRequest, pk: int) -> FileResponse:
 
 
 @login_required
+@require_POST
+def file_delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete the installation's copy of the file of a study that is back."""
+    kept_file_delete(kept_study_back_get_for(user=request.user, pk=pk), by=user_of(request))
+    return redirect("evaluation:kept_studies")
+
+
+@login_required
 @never_cache
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 def bring_back(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask for the key and, if the installation has no copy, for the file; a POST starts the job."""
     kept = kept_study_get_for(user=request.user, pk=pk)
-    stored = bool(kept.file) and default_storage.exists(kept.file)
+    stored = kept_file_there(kept)
     posted = request.method == "POST"
     form = BringBackForm(
         request.POST if posted else None, request.FILES if posted else None, kept=kept, stored=stored

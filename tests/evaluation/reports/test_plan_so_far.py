@@ -43,6 +43,8 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     assert cells["H1", "Result"]["text"] == ("supported" if value.low > 0 else "not supported")
     assert "Judgments have been added or excluded since." in client.get(part).content.decode()
     client.post(part)
+    api = f"/api/v1/studies/{study.slug}/plan/so-far/"
+    assert (client.get(api).json()["state"], client.post(api).status_code) == ("queued", 202)
     waiting = client.get(part, headers={"hx-request": "true"}).content.decode()
     assert "Computing the intervals with the latest judgments. These are the last ones." in waiting
     job = PlanJob.objects.get(state="queued")
@@ -52,6 +54,8 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     shown = client.get(part, headers={"hx-request": "true"}).content.decode()
     assert "Computing" not in shown
     assert "Compute with" not in shown, "nothing has changed since"
+    told = client.get(api).json()
+    assert (told["state"], told["current"], told["values"][0]["low"]) == ("done", True, value.low)
     viewer = client_of(study, role="viewer")
     assert (viewer.get(part).status_code, viewer.post(part).status_code) == (200, 404)
     job.inputs, job.digest, job.state, job.error = {}, "", "failed", "no memory"
@@ -74,3 +78,5 @@ def test_without_a_stopping_rule_the_live_page_shows_nothing() -> None:
         reverse("evaluation:live_plan", args=[study.pk]), headers={"hx-request": "true"}
     )
     assert not shown.content.strip()
+    api = f"/api/v1/studies/{study.slug}/plan/so-far/"
+    assert (client_of(study).get(api).status_code, client_of(study).post(api).status_code) == (404, 409)

@@ -58,7 +58,11 @@ def kept(study: Study, user: User) -> KeptStudy:
 
 
 def test_an_owner_keeps_a_study_downloads_it_and_brings_it_back(
-    ada: User, study: Study, queued: Queued
+    ada: User,
+    study: Study,
+    queued: Queued,
+    stored_files: Path,
+    django_capture_on_commit_callbacks: Any,
 ) -> None:
     client, address, judgments = browser(ada), f"/studies/{study.pk}/keep/", study.judgments.count()
     assert address in client.get(f"/admin/annotator/study/{study.pk}/manage/").content.decode()
@@ -71,6 +75,7 @@ def test_an_owner_keeps_a_study_downloads_it_and_brings_it_back(
         "it is stored encrypted, and only until the job has ended"
     )
     assert "Waiting for a worker" in client.get(sent["Location"]).content.decode()
+    assert client.get(address)["Location"] == sent["Location"], "a job works on it already"
     run_jobs()
     assert not Study.objects.filter(pk=study.pk).exists()
     assert "Download the file" in client.get(sent["Location"]).content.decode()
@@ -80,6 +85,7 @@ def test_an_owner_keeps_a_study_downloads_it_and_brings_it_back(
     assert AuditEntry.objects.filter(action=AuditAction.DOWNLOADED, target="kept study owls").exists()
     listed = client.get("/studies/kept/").content.decode()
     assert f"/studies/kept/{one.pk}/bring-back/" in listed
+    assert client.post(f"/studies/kept/{one.pk}/delete-file/").status_code == 404, "it is the only copy"
     make_study(slug="owls")
     back = f"/studies/kept/{one.pk}/bring-back/"
     refused = client.post(back, {"passphrase": PASSPHRASE})
@@ -94,7 +100,18 @@ def test_an_owner_keeps_a_study_downloads_it_and_brings_it_back(
     run_jobs()
     again = Study.objects.get(slug="owls-2")
     assert (again.pk, again.judgments.count(), bool(again.archived_at)) == (study.pk, judgments, True)
-    assert "No studies in files" in client.get("/studies/kept/").content.decode()
+    listed = client.get("/studies/kept/").content.decode()
+    assert "No studies in files" in listed
+    assert "Failed in" not in listed, "it has been brought back since"
+    assert "Files of studies that are back" in listed
+    eve, delete = browser(make_user("eve", staff=True)), f"/studies/kept/{one.pk}/delete-file/"
+    assert (eve.post(delete).status_code, client.get(delete).status_code) == (404, 405)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert client.post(delete).status_code == 302
+    assert not list((stored_files / "kept-studies").iterdir())
+    assert "that are back" not in client.get("/studies/kept/").content.decode()
+    assert client.delete(f"/api/v1/kept-studies/{one.pk}/file/").status_code == 404
+    assert AuditEntry.objects.filter(action=AuditAction.KEPT_FILE_DELETED).count() == 1
 
 
 def test_the_api_does_the_same(ada: User, study: Study, queued: Queued) -> None:

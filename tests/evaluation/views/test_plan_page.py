@@ -83,7 +83,7 @@ def test_power_is_computed_and_drawn_on_the_page() -> None:
     for number in range(20):
         make_item(study, instance=f"x{number // 2}", system="robot-ab"[:6] + "ab"[number % 2])
     client, page = client_of(study), reverse("evaluation:plan", args=[study.pk])
-    spread = "\nH3: mean(rating) of robot-a > robot-b by 0.3 sd 1.2"
+    spread = "\nH3: generality of robot-a > robot-b by 0.1 sd 0.2"
     assert client.post(page, FORM | {"hypotheses": FORM["hypotheses"] + spread}).status_code == 302
     out = io.StringIO()
     call_command("analysis_plan", study.slug, power=True, runs=5, stdout=out)
@@ -98,7 +98,7 @@ def test_power_is_computed_and_drawn_on_the_page() -> None:
     shown = client.get(page).content.decode()
     assert "Power of H1 against instances" in shown
     assert f"<td>{planned['judgments']}</td>" in shown
-    told = "H3: drawn from a normal distribution with the assumed standard deviation 1.2, correlation 0.1 between ratings of one instance"
+    told = "H3: drawn from a normal distribution with the assumed standard deviation 0.2, one value for each instance"
     assert told in shown
     assert told in out.getvalue()
     wrong = client.post(page, {"power": "1", "precision": "7", "accuracy": "0.9", "clustering": "0.1"})

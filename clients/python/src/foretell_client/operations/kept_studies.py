@@ -96,6 +96,10 @@ class KeptStudiesOperations:
         """The encrypted file; 404 if the installation has no copy."""
         return self._http.download("GET", f"kept-studies/{id}/download/")
 
+    def file_delete(self, id: int, /) -> None:
+        """Delete the file of a study that was brought back; 404 while the study is only in it."""
+        self._http.nothing("DELETE", f"kept-studies/{id}/file/")
+
     def keep(self, study: str, /, **sent: Unpack[Keep]) -> KeptJob:
         """Write an archived study with its people to an encrypted file and remove it; a background job does
         it. For owners of the workspace.
