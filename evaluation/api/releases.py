@@ -22,7 +22,7 @@ from evaluation.api.reports import HIDDEN
 from evaluation.models import Release, ReleaseText
 from evaluation.releases.cost import release_cost
 from evaluation.releases.small_cells import Coarsening
-from evaluation.selectors.release import release_get_for, releases_of, signing_key_in
+from evaluation.selectors.release import release_get_for, releases_of
 from evaluation.selectors.report import report_get_for
 from evaluation.services.erasure import erased_notice
 from evaluation.services.release import (
@@ -32,7 +32,7 @@ from evaluation.services.release import (
     release_delete,
     release_download,
 )
-from evaluation.services.signing_key import public_key_of
+from evaluation.services.signing_key import public_key_of, signing_key_in
 
 
 class NewReleaseSerializer(KnownKeysSerializer):

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
-from zipfile import ZipFile
 
-from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 from django.http import Http404
 
-from annotator.core.archives import ARCHIVE_ERRORS
 from annotator.models import Membership
 from evaluation.models import Release, ReleaseText, Report
-from evaluation.releases.signature import PUBLIC, public_read
 from evaluation.selectors.attributes import study_attributes
 from evaluation.selectors.report import report_get_for
-
-#: The longest public key that is read, in bytes. One has about 110.
-_LONGEST_KEY = 4096
 
 
 def releases_of(*, report: Report) -> QuerySet[Release]:
@@ -32,24 +25,6 @@ def release_get_for(*, user: Any, pk: int, role: str = Membership.Role.VIEWER) -
         raise Http404("no such release")
     found.report = report_get_for(user=user, pk=found.report_id, role=role)
     return found
-
-
-def signing_key_in(release: Release) -> str:
-    """The public key in the archive of a release, in one line: of the workspace that made it, which may be on another installation.
-
-    Empty without an archive, or if it has none that can be read.
-    """
-    if release.state != Release.State.DONE or not release.file:
-        return ""
-    try:
-        with (
-            default_storage.open(release.file) as file,
-            ZipFile(file) as archive,
-            archive.open(PUBLIC) as pem,
-        ):
-            return public_read(pem.read(_LONGEST_KEY).decode())
-    except ARCHIVE_ERRORS:
-        return ""
 
 
 def texts_waiting(*, release: Release) -> QuerySet[ReleaseText]:

@@ -15,7 +15,7 @@ from annotator.selectors.user import user_of
 from evaluation.forms.releases import ReleaseForm, TextDecisionsForm
 from evaluation.models import Release, Report
 from evaluation.releases.cost import release_cost
-from evaluation.selectors.release import release_get_for, releases_of, signing_key_in, texts_waiting
+from evaluation.selectors.release import release_get_for, releases_of, texts_waiting
 from evaluation.selectors.report import may_on_all, report_get_for
 from evaluation.services.erasure import erased_notice
 from evaluation.services.release import (
@@ -24,7 +24,7 @@ from evaluation.services.release import (
     release_delete,
     release_download,
 )
-from evaluation.services.signing_key import public_key_of
+from evaluation.services.signing_key import public_key_of, signing_key_in
 
 #: How many texts a page lists for approval.
 TEXTS = 100
