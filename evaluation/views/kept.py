@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -138,9 +139,10 @@ def job_status(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _about(job: KeptJob) -> dict[str, object]:
-    found = {
-        KeptJob.Kind.BRING_BACK: {"pk": job.study},
-        KeptJob.Kind.TEMPLATE: {"slug": job.slug, "workspace": job.workspace},
-    }.get(KeptJob.Kind(job.kind))
+    found: dict[str, Any] = {}
+    if job.kind == KeptJob.Kind.BRING_BACK:
+        found = {"pk": job.study}
+    elif job.kind == KeptJob.Kind.TEMPLATE:
+        found = {"slug": job.slug, "workspace": job.workspace}
     made = Study.objects.filter(**found).first() if found and job.state == KeptJob.State.DONE else None
     return {"job": job, "made": made}
