@@ -29,6 +29,7 @@ urlpatterns = [
     path("studies/<row:study_pk>/keep/", kept.keep, name="study_keep"),
     path("studies/kept/", kept.kept_studies, name="kept_studies"),
     path("studies/kept/<row:pk>/download/", kept.download, name="kept_study_download"),
+    path("studies/kept/<row:pk>/delete-file/", kept.file_delete, name="kept_file_delete"),
     path("studies/kept/<row:pk>/bring-back/", kept.bring_back, name="kept_study_bring_back"),
     path("studies/kept/jobs/<row:pk>/", kept.job, name="kept_job"),
     path("studies/kept/jobs/<row:pk>/status/", kept.job_status, name="kept_job_status"),

@@ -302,6 +302,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "CountedEnum": [("left_out", "Left out"), ("wrong", "Counted as wrong")],
         "ReportStateEnum": "evaluation.models.report.Report.State",
+        "PlanJobStateEnum": "evaluation.models.plan.PlanJob.State",
         "MemberRoleEnum": "annotator.models.membership.Membership.Role",
         "PanelMoveEnum": "annotator.api.panel.MOVES",
         "PayKindEnum": "annotator.models.payment.PayPart.Kind",

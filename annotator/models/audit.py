@@ -28,6 +28,7 @@ class AuditAction(models.TextChoices):
     STUDY_MOVED_IN = "study.moved_in", "Made from an encrypted file"
     STUDY_KEPT = "study.kept", "Kept in a file and removed"
     STUDY_BROUGHT_BACK = "study.brought_back", "Brought back from its file"
+    KEPT_FILE_DELETED = "study.kept_file_deleted", "File of a study that is back deleted"
     STUDY_PURGED = "study.purged", "Study permanently removed"
     ITEMS_IMPORTED = "items.imported", "Material imported"
     ITEMS_CLEARED = "items.cleared", "All items deleted"

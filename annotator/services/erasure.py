@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.mail import send_mail
 from django.db import connection, transaction
@@ -23,6 +22,7 @@ from django.utils.translation import gettext
 from annotator.core.canonical import digest_of
 from annotator.core.kept_elsewhere import forget_elsewhere, remains_elsewhere
 from annotator.core.language import language_of_person
+from annotator.core.stored_files import PARTIAL, file_store_whole
 from annotator.models import (
     Assignment,
     AuditAction,
@@ -287,7 +287,7 @@ def _file(stone: Tombstone) -> None:
     name = f"{FOLDER}/{stone.study}-{stone.rater}-{stone.digest[:16]}.json"
     if not default_storage.exists(name):
         fields = {"study": stone.study, "rater": stone.rater, "digest": stone.digest, "policy": stone.policy}
-        default_storage.save(name, ContentFile(json.dumps(fields).encode()))
+        file_store_whole(name, json.dumps(fields).encode())
 
 
 def erasures_replay() -> int:
@@ -296,7 +296,7 @@ def erasures_replay() -> int:
     """
     stones = {(one.study, one.rater, one.digest): one.policy for one in Tombstone.objects.all()}
     try:
-        names = default_storage.listdir(FOLDER)[1]
+        names = [one for one in default_storage.listdir(FOLDER)[1] if not one.endswith(PARTIAL)]
     except FileNotFoundError:
         names = []
     for name in names:

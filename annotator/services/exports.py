@@ -12,7 +12,7 @@ import json
 import logging
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import IO, Any
 
@@ -28,6 +28,7 @@ from annotator.core.behaviour import signals_read
 from annotator.core.csv_cells import cell_neutral
 from annotator.core.downloads import Download
 from annotator.core.replica import reading_from, replica_read
+from annotator.core.stored_files import orphans_delete
 from annotator.models import AuditAction, Export, Judgment, Study, User
 from annotator.selectors.adjudication import NOT_ADJUDICATED, SETTLED_COLUMNS, settled_labels_of
 from annotator.selectors.judgment import ExclusionReasons, judgments_filter
@@ -41,6 +42,8 @@ CHUNK = 2_000
 #: Studies with more judgments are exported by a background job.
 STREAMED = 100_000
 KEPT_DAYS = 14
+#: Where exports are in the default storage.
+FOLDER = "exports"
 
 _FIELDS = {
     "judgment": "id",
@@ -262,7 +265,7 @@ def _write(export: Export) -> None:
         export.rows = replica_read(lambda: _fill(whole, export))
         export.bytes = whole.tell()
         whole.seek(0)
-        name = f"exports/{export.pk}-{secrets.token_urlsafe(12)}.{export.format}.gz"
+        name = f"{FOLDER}/{export.pk}-{secrets.token_urlsafe(12)}.{export.format}.gz"
         export.file = default_storage.save(name, File(whole))
 
 
@@ -302,7 +305,7 @@ def export_download(export: Export) -> Download | None:
 
 
 def exports_sweep() -> int:
-    """Queue exports again that were never built, and delete expired files; returns how many were queued."""
+    """Queue exports again that were never built, and delete expired files and those that a killed worker left; returns how many were queued."""
     now = timezone.now()
     waiting = Export.objects.filter(state=Export.State.QUEUED, created_at__lt=now - timedelta(minutes=1))
     pks = list(waiting.values_list("pk", flat=True)[:100])
@@ -313,4 +316,9 @@ def exports_sweep() -> int:
         if export.file:
             default_storage.delete(export.file)
         export.delete()
+    orphans_delete(FOLDER, known=_files_known)
     return len(pks)
+
+
+def _files_known(names: set[str]) -> Iterable[str]:
+    return Export.objects.filter(file__in=names).values_list("file", flat=True)

@@ -14,13 +14,13 @@ from typing import IO
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils import timezone
 
 from annotator.core.archives import ARCHIVE_ERRORS
+from annotator.core.stored_files import file_store_whole
 from annotator.core.words import plural
 from annotator.models import AuditAction, Study, StudyImage, User, Workspace
 from annotator.selectors.images import images_used
@@ -214,7 +214,7 @@ def image_file_store(*, study: Study, image: CheckedImage) -> str:
     owner = f"workspace-{study.workspace_id}" if study.workspace_id else f"study-{study.pk}"
     path = f"{FOLDER}/{owner}/{image.digest[:2]}/{image.digest}"
     if not default_storage.exists(path):
-        default_storage.save(path, ContentFile(image.content))
+        file_store_whole(path, image.content)
     return path
 
 

@@ -16,14 +16,16 @@ from annotator.services.workspace import workspace_personal
 
 
 @transaction.atomic
-def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: bool) -> Study:
+def study_duplicate(
+    *, study: Study, by: User, slug: str, title: str, material: bool, copy_of: str = ""
+) -> Study:
     """A new draft with the study's settings, texts, exam and analysis plan, which isn't sealed; ``by`` owns it. Nobody's work is copied.
 
     It stays in the study's workspace if ``by`` is an editor there. Otherwise it goes into their own, without material,
     because that belongs to the study's workspace; images of its exam and practice are copied.
 
     With ``material`` it has the same items too (the latest version of each, without withdrawn ones), which refer to the
-    same instances and explanations. Raises ``ValidationError``.
+    same instances and explanations. The audit trail names ``copy_of`` as the original, by default the study. Raises ``ValidationError``.
     """
     workspace = study.workspace
     if workspace is not None and not _editor(by, workspace):
@@ -39,7 +41,7 @@ def study_duplicate(*, study: Study, by: User, slug: str, title: str, material: 
     study_clean(copy, images_from=study)
     copy.save()
     Membership.objects.create(study=copy, user=by, role=Membership.Role.OWNER)
-    about = {"slug": slug, "title": title, "copy_of": study.slug, "with_material": material}
+    about = {"slug": slug, "title": title, "copy_of": copy_of or study.slug, "with_material": material}
     audit_write(action=AuditAction.STUDY_CREATED, study=copy, by=by, after=about)
     images_copy(study=study, copy=copy)
     copy_elsewhere(study=study, copy=copy, by=by)

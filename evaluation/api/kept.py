@@ -19,11 +19,13 @@ from annotator.core.downloads import download_send
 from annotator.core.known_keys import KnownKeysSerializer
 from annotator.selectors.user import user_of
 from evaluation.models import KeptJob, KeptStudy
-from evaluation.moves.kept_jobs import bring_back_request, keep_request, kept_study_download
+from evaluation.moves.kept_files import kept_file_delete, kept_study_download
+from evaluation.moves.kept_jobs import bring_back_request, keep_request
 from evaluation.selectors.kept_study import (
     keepable_study_get_for,
     kept_job_get_for,
     kept_studies_for,
+    kept_study_back_get_for,
     kept_study_get_for,
 )
 
@@ -56,6 +58,11 @@ class BringBackSerializer(KnownKeysSerializer):
     key_file = serializers.FileField(required=False, default=None)
     file = serializers.FileField(required=False, default=None)
     slug = serializers.CharField(max_length=80, required=False, default="", allow_blank=True)
+    as_template = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Make a new draft with the study's material, texts, exam and plan, without its people and judgments. The study stays in the file.",
+    )
 
 
 class KeptStudySerializer(serializers.ModelSerializer):
@@ -76,7 +83,7 @@ class KeptStudySerializer(serializers.ModelSerializer):
 
 
 class KeptJobSerializer(serializers.ModelSerializer):
-    """A background job that keeps a study in a file or brings it back."""
+    """A background job that keeps a study in a file, brings it back, or makes a draft like it."""
 
     class Meta:
         model = KeptJob
@@ -140,6 +147,16 @@ class KeptStudyDownload(APIView):
         return download_send(kept_study_download(kept, by=user_of(request)))
 
 
+class KeptStudyFile(APIView):
+    """The installation's copy of the file of a study that is back."""
+
+    @extend_schema(responses={204: None}, operation_id="kept_studies_delete_file")
+    def delete(self, request: Request, pk: int) -> Response:
+        """Delete the file of a study that was brought back; 404 while the study is only in it."""
+        kept_file_delete(kept_study_back_get_for(user=request.user, pk=pk), by=user_of(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
 class KeptStudyBringBack(APIView):
     """Bring a study back from its file."""
 
@@ -152,7 +169,7 @@ class KeptStudyBringBack(APIView):
         operation_id="kept_studies_bring_back",
     )
     def post(self, request: Request, pk: int) -> Response:
-        """Make the study again, archived as it was, from the uploaded file or the installation's copy; a background job does it."""
+        """Make the study again, archived as it was, or a draft like it, from the uploaded file or the installation's copy; a background job does it."""
         kept = kept_study_get_for(user=request.user, pk=pk)
         sent = BringBackSerializer(data=request.data)
         sent.is_valid(raise_exception=True)

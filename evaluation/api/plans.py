@@ -10,6 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.core.canonical import digest_of
+from annotator.core.errors import Conflict
 from annotator.core.known_keys import KnownKeysSerializer
 from annotator.models import Membership, Study
 from annotator.selectors.study import study_get_for
@@ -17,9 +19,9 @@ from annotator.selectors.user import user_of
 from evaluation.api.reports import STUDY
 from evaluation.models import PlanJob
 from evaluation.planning.plan_document import PlanError
-from evaluation.selectors.analysis_plan import plan_job_latest, plan_state
+from evaluation.selectors.analysis_plan import plan_job_latest, plan_look_inputs, plan_state
 from evaluation.services.analysis_plan import plan_save, plan_seal
-from evaluation.services.plan_job import plan_job_cancel, plan_power_request
+from evaluation.services.plan_job import plan_job_cancel, plan_look_request, plan_power_request
 
 
 class PlanSerializer(serializers.Serializer):
@@ -102,7 +104,7 @@ class PlanPowerSerializer(serializers.ModelSerializer):
     assumed = serializers.JSONField(source="inputs.assumed", help_text="What it takes for granted.")
     result = serializers.JSONField(
         allow_null=True,
-        help_text="rows: power by hypothesis, instances and raters; without: why a hypothesis has none.",
+        help_text="rows: power by hypothesis, instances and raters; spread: the standard deviation that a hypothesis's power is computed from; without: why a hypothesis has none.",
     )
 
     class Meta:
@@ -141,3 +143,52 @@ class StudyPlanPower(APIView):
         if not plan_job_cancel(study=study_get_for(user=request.user, pk=study, role=Membership.Role.EDITOR)):
             raise Http404("no calculation")
         return Response(status=204)
+
+
+class PlanSoFarSerializer(serializers.ModelSerializer):
+    """The planned comparisons so far, as a worker computed them; ``values`` is null until it has."""
+
+    values = serializers.JSONField(
+        source="result.values",
+        default=None,
+        allow_null=True,
+        help_text="For each hypothesis: name, value, low and high of the interval that is valid at looks, and which interval that is.",
+    )
+    current = serializers.SerializerMethodField(
+        help_text="Whether no judgment has been added or excluded since they were requested."
+    )
+
+    class Meta:
+        model = PlanJob
+        fields = ["state", "values", "current", "error", "created_at", "finished_at"]
+
+    def get_current(self, job: PlanJob) -> bool:
+        inputs = plan_look_inputs(study=job.study)
+        return inputs is not None and job.digest == digest_of(inputs)
+
+
+class StudyPlanSoFar(APIView):
+    """The planned comparisons of a study with a stopping rule, while it runs."""
+
+    @extend_schema(parameters=[STUDY], responses=PlanSoFarSerializer, operation_id="plan_so_far_read")
+    def get(self, request: Request, study: str) -> Response:
+        """The latest calculation; 404 if there is none."""
+        found = plan_job_latest(study=study_get_for(user=request.user, pk=study), kind=PlanJob.Kind.LOOK)
+        if found is None:
+            raise Http404("no calculation")
+        return Response(PlanSoFarSerializer(found).data)
+
+    @extend_schema(
+        parameters=[STUDY],
+        request=None,
+        responses={202: PlanSoFarSerializer},
+        operation_id="plan_so_far_compute",
+    )
+    def post(self, request: Request, study: str) -> Response:
+        """Compute them with the latest judgments; a worker does it. 409 without a sealed plan that has a stopping rule."""
+        found = study_get_for(user=request.user, pk=study, role=Membership.Role.REVIEWER)
+        inputs = plan_look_inputs(study=found)
+        if inputs is None:
+            raise Conflict("The study has no sealed plan with a stopping rule.")
+        made = plan_look_request(study=found, inputs=inputs, user=user_of(request))
+        return Response(PlanSoFarSerializer(made).data, status=202)

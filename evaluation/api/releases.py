@@ -32,7 +32,7 @@ from evaluation.services.release import (
     release_delete,
     release_download,
 )
-from evaluation.services.signing_key import public_key_of
+from evaluation.services.signing_key import public_key_of, signing_key_in
 
 
 class NewReleaseSerializer(KnownKeysSerializer):
@@ -81,7 +81,10 @@ class ReleaseSerializer(serializers.ModelSerializer):
 
     notices = serializers.SerializerMethodField()
     signing_key = serializers.SerializerMethodField(
-        help_text="The lab's public key, which verifies the signature."
+        help_text="The public key that verifies this archive's signature. That of a release that was moved here belongs to the workspace that made it."
+    )
+    workspace_key = serializers.SerializerMethodField(
+        help_text="The workspace's own public key, with which it signs new releases."
     )
 
     class Meta:
@@ -107,6 +110,7 @@ class ReleaseSerializer(serializers.ModelSerializer):
             "bytes",
             "sha256",
             "signing_key",
+            "workspace_key",
             "created_at",
             "started_at",
             "finished_at",
@@ -122,6 +126,9 @@ class ReleaseSerializer(serializers.ModelSerializer):
         return found
 
     def get_signing_key(self, release: Release) -> str:
+        return signing_key_in(release) or self.get_workspace_key(release)
+
+    def get_workspace_key(self, release: Release) -> str:
         return public_key_of(release.report.study.workspace)
 
     def get_notices(self, release: Release) -> list[str]:

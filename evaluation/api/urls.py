@@ -34,11 +34,13 @@ urlpatterns = [
         name="study_disagreement",
     ),
     path("studies/<study:study>/plan/", plans.StudyAnalysisPlan.as_view(), name="study_plan"),
+    path("studies/<study:study>/plan/so-far/", plans.StudyPlanSoFar.as_view(), name="study_plan_so_far"),
     path("studies/<study:study>/plan/power/", plans.StudyPlanPower.as_view(), name="study_plan_power"),
     path("studies/<study:study>/plan/seal/", plans.StudyPlanSeal.as_view(), name="study_plan_seal"),
     path("studies/<study:study>/keep/", kept.StudyKeep.as_view(), name="study_keep"),
     path("kept-studies/", kept.KeptStudies.as_view(), name="kept_studies"),
     path("kept-studies/<row:pk>/", kept.KeptStudyDetail.as_view(), name="kept_study"),
+    path("kept-studies/<row:pk>/file/", kept.KeptStudyFile.as_view(), name="kept_study_file"),
     path("kept-studies/<row:pk>/download/", kept.KeptStudyDownload.as_view(), name="kept_study_download"),
     path(
         "kept-studies/<row:pk>/bring-back/", kept.KeptStudyBringBack.as_view(), name="kept_study_bring_back"

@@ -66,6 +66,11 @@ class BringBackForm(forms.Form):
     )
     key_file = forms.FileField(label="Key file", help_text="The one that the study was kept with.")
     slug = forms.SlugField(required=False, max_length=80, label="Short name")
+    as_template = forms.BooleanField(
+        required=False,
+        label="As a template: make a new draft, and leave the study in its file",
+        help_text="The draft has the study's material, texts, exam and analysis plan, which isn't sealed; no people and no judgments.",
+    )
 
     def __init__(self, *args: Any, kept: KeptStudy, stored: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -78,4 +83,4 @@ class BringBackForm(forms.Form):
         )
         self.fields[
             "slug"
-        ].help_text = f"Leave it empty for “{kept.slug}”. Needed if another study has that name by now."
+        ].help_text = f"Leave it empty for “{kept.slug}”. Needed if another study has that name by now, except for a template, which gets a free one."

@@ -42,11 +42,12 @@ class KeptStudy(models.Model):
 
 
 class KeptJob(models.Model):
-    """A background job that writes a study to a file and removes it, or makes it again from its file."""
+    """A background job that writes a study to a file and removes it, makes it again from its file, or makes a new draft like it."""
 
     class Kind(models.TextChoices):
         KEEP = "keep", "keep in a file"
         BRING_BACK = "bring_back", "bring back"
+        TEMPLATE = "template", "make a template of"
 
     class State(models.TextChoices):
         QUEUED = "queued", "queued"
@@ -64,6 +65,8 @@ class KeptJob(models.Model):
     sealed = models.TextField(blank=True, default="")
     #: The uploaded file in the default storage, which is deleted when the job ends.
     upload = models.CharField(max_length=200, blank=True, default="")
+    #: The file in the default storage that the job writes. Whoever carries on for a killed worker removes what that one left.
+    writes = models.CharField(max_length=200, blank=True, default="", db_default="")
     without_releases = models.BooleanField(default=False)
     without_shared_reports = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
@@ -73,6 +76,9 @@ class KeptJob(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+
+    #: States in which it waits or is carried out.
+    OPEN = (State.QUEUED, State.RUNNING)
 
     class Meta:
         ordering = ["-id"]
@@ -95,4 +101,4 @@ class KeptJob(models.Model):
     @property
     def waiting(self) -> bool:
         """Whether it hasn't ended yet."""
-        return self.state in (self.State.QUEUED, self.State.RUNNING)
+        return self.state in self.OPEN

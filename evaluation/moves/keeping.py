@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from annotator.core.stored_files import PARTIAL
 from annotator.core.words import listed, plural
 from annotator.models import AuditAction, Study, User
 from annotator.services.audit import audit_write
@@ -142,11 +143,7 @@ def study_bring_back(*, kept: KeptStudy, path: Path, key: Key, by: User, slug: s
         kept = KeptStudy.objects.select_for_update().get(pk=kept.pk)
         if kept.brought_back_at is not None:
             raise MoveError(f"the study {kept.slug} was brought back already")
-        if _digest(file) != kept.sha256:
-            raise MoveError(
-                f"this is not the file of the study {kept.slug} as it was kept, or it is damaged: its SHA-256 is another"
-            )
-        file.seek(0)
+        kept_file_check(kept, file)
         study = study_read(
             file=file,
             key=key,
@@ -162,6 +159,15 @@ def study_bring_back(*, kept: KeptStudy, path: Path, key: Key, by: User, slug: s
     return study
 
 
+def kept_file_check(kept: KeptStudy, file: IO[bytes]) -> None:
+    """Check that a file is the one in which a study was kept, and go back to its beginning. Raises ``MoveError``."""
+    if _digest(file) != kept.sha256:
+        raise MoveError(
+            f"this is not the file of the study {kept.slug} as it was kept, or it is damaged: its SHA-256 is another"
+        )
+    file.seek(0)
+
+
 def _digest(file: IO[bytes]) -> str:
     digest = sha256()
     while piece := file.read(2**20):
@@ -169,12 +175,24 @@ def _digest(file: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
+def _partial(path: Path) -> Path:
+    """What a file is called while it is being written."""
+    return path.with_name(f"{path.name}{PARTIAL}")
+
+
+def file_leavings_remove(path: Path) -> None:
+    """Remove what a killed process left of a file that it was writing. The file itself stays if a study was kept in it."""
+    if not KeptStudy.objects.filter(place=str(path.resolve())[:1000]).exists():
+        path.unlink(missing_ok=True)
+    _partial(path).unlink(missing_ok=True)
+
+
 @contextmanager
 def _new_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name when it is complete. Raises ``MoveError`` if there is one already."""
     if path.exists():
         raise MoveError(f"{path} exists already; choose another name")
-    partial = path.with_name(f"{path.name}.partial")
+    partial = _partial(path)
     try:
         partial.unlink(missing_ok=True)
         with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
@@ -182,6 +200,11 @@ def _new_file(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         partial.rename(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # so that the name outlasts a power cut, too: the rows are removed next
+        finally:
+            os.close(folder)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import secrets
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,21 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotator.core import jobs
-from annotator.core.downloads import Download
 from annotator.core.sealed import seal, unseal
-from annotator.models import AuditAction, Study, User
-from annotator.services.audit import audit_write
+from annotator.core.stored_files import orphans_delete
+from annotator.models import Study, User
+from annotator.selectors.study import slug_near
 from evaluation.models import KeptJob, KeptStudy
-from evaluation.moves.keeping import keepable_check, study_bring_back, study_keep
+from evaluation.moves.keeping import (
+    file_leavings_remove,
+    keepable_check,
+    study_bring_back,
+    study_keep,
+)
 from evaluation.moves.sealed_file import Key, MoveError
+from evaluation.moves.templates import kept_study_template
 from evaluation.moves.writing import movable_check
+from evaluation.selectors.kept_study import kept_file_there
 
 log = logging.getLogger(__name__)
 FOLDER, UPLOADS = "kept-studies", "kept-studies-uploads"
@@ -67,8 +75,9 @@ def bring_back_request(
     key_file: UploadedFile | None = None,
     file: UploadedFile | None = None,
     slug: str = "",
+    as_template: bool = False,
 ) -> KeptJob:
-    """Have a job make a kept study again, from ``file`` or from the installation's own copy.
+    """Have a job make a kept study again, from ``file`` or from the installation's own copy; ``as_template``: a new draft like it.
 
     It needs the passphrase or the key file that the study was kept with, and a ``slug`` if another study has its short name by now.
     Raises ``ValidationError``.
@@ -78,19 +87,19 @@ def bring_back_request(
             "The study is of no workspace. The administrator can bring it back with bring_back_study."
         )
     key = _passphrase(passphrase) if kept.passphrase else _key_file(key_file)
-    wanted = slug.strip() or kept.slug
+    wanted = slug.strip() or (slug_near(kept.slug) if as_template else kept.slug)
     try:
         validate_slug(wanted)
     except ValidationError as error:
         raise ValidationError({"slug": error.messages}) from None
     if Study.objects.filter(slug=wanted).exists():
         raise ValidationError({"slug": f"Another study is named {wanted}. Choose another short name."})
-    if file is None and not (kept.file and default_storage.exists(kept.file)):
+    if file is None and not kept_file_there(kept):
         raise ValidationError({"file": "Upload the file of the study. This installation has no copy of it."})
     upload = default_storage.save(f"{UPLOADS}/{secrets.token_urlsafe(12)}", file) if file is not None else ""
     try:
         return _queue(
-            key, kind=KeptJob.Kind.BRING_BACK, workspace=kept.workspace, study=kept.study, slug=wanted, kept=kept,
+            key, kind=KeptJob.Kind.TEMPLATE if as_template else KeptJob.Kind.BRING_BACK, workspace=kept.workspace, study=kept.study, slug=wanted, kept=kept,
             created_by=by, upload=upload,
         )  # fmt: skip
     except ValidationError:
@@ -129,7 +138,7 @@ def kept_job_run(*, job_pk: int) -> bool:
         rows.update(state=KeptJob.State.RUNNING, started_at=timezone.now(), progress=doing)
         done: dict[str, Any] = {"state": KeptJob.State.DONE}
         try:
-            done["kept"] = _keep(job) if job.kind == KeptJob.Kind.KEEP else _bring_back(job)
+            done["kept"] = _CARRIED_OUT[job.kind](job)
         except MoveError as error:
             done = {"state": KeptJob.State.FAILED, "error": _sentence(error)}
         except Exception as error:
@@ -155,7 +164,10 @@ def _keep(job: KeptJob) -> KeptStudy:
     study = Study.objects.filter(pk=job.study, deleted_at__isnull=True).first()
     if study is None:
         raise MoveError("the study isn't there any more")
+    if job.writes:  # an earlier worker was killed before the study's rows were gone
+        file_leavings_remove(Path(default_storage.path(job.writes)))
     name = f"{FOLDER}/{study.slug}-{secrets.token_urlsafe(12)}.foretell"
+    KeptJob.objects.filter(pk=job.pk).update(writes=name)
     path = Path(default_storage.path(name))
     path.parent.mkdir(parents=True, exist_ok=True)
     return study_keep(
@@ -165,31 +177,39 @@ def _keep(job: KeptJob) -> KeptStudy:
 
 
 def _bring_back(job: KeptJob) -> KeptStudy:
-    kept = KeptStudy.objects.filter(pk=job.kept_id or 0).first()
-    if kept is None or job.created_by is None:
-        raise MoveError("the study isn't in a file any more, or the account of whoever asked for it is gone")
+    kept, by, path = _asked_for(job)
     if kept.brought_back_at is None:
-        path = Path(default_storage.path(job.upload or kept.file))
-        study_bring_back(kept=kept, path=path, key=_key(job), by=job.created_by, slug=job.slug)
+        study_bring_back(kept=kept, path=path, key=_key(job), by=by, slug=job.slug)
     return kept
 
 
-def kept_study_download(kept: KeptStudy, *, by: User) -> Download | None:
-    """The encrypted file; None if this installation has no copy."""
-    try:
-        file = default_storage.open(kept.file) if kept.file else None
-    except FileNotFoundError:
-        file = None
-    if file is None:
-        return None
-    audit_write(
-        action=AuditAction.DOWNLOADED, workspace=kept.workspace, by=by, target=f"kept study {kept.slug}"
-    )
-    return Download(file, f"{kept.slug}.foretell", "application/octet-stream")
+def _template(job: KeptJob) -> KeptStudy:
+    kept, by, path = _asked_for(job)
+    with transaction.atomic():
+        kept_study_template(kept=kept, path=path, key=_key(job), by=by, slug=job.slug)
+        # Together with the draft: a job that is carried out again mustn't make a second one.
+        KeptJob.objects.filter(pk=job.pk).update(
+            state=KeptJob.State.DONE, sealed="", upload="", finished_at=timezone.now()
+        )
+    return kept
+
+
+def _asked_for(job: KeptJob) -> tuple[KeptStudy, User, Path]:
+    kept = KeptStudy.objects.filter(pk=job.kept_id or 0).first()
+    if kept is None or job.created_by is None:
+        raise MoveError("the study isn't in a file any more, or the account of whoever asked for it is gone")
+    return kept, job.created_by, Path(default_storage.path(job.upload or kept.file))
+
+
+_CARRIED_OUT: dict[str, Callable[[KeptJob], KeptStudy]] = {
+    KeptJob.Kind.KEEP: _keep,
+    KeptJob.Kind.BRING_BACK: _bring_back,
+    KeptJob.Kind.TEMPLATE: _template,
+}
 
 
 def kept_jobs_sweep() -> int:
-    """Queue jobs again that no worker is carrying out; returns how many."""
+    """Queue jobs again that no worker is carrying out, and delete uploads that no job needs; returns how many were queued."""
     before, sent = timezone.now() - LOST_AFTER, 0
     lost = KeptJob.objects.filter(state=KeptJob.State.QUEUED, created_at__lt=before)
     lost |= KeptJob.objects.filter(state=KeptJob.State.RUNNING, started_at__lt=before)
@@ -199,7 +219,12 @@ def kept_jobs_sweep() -> int:
         if free:
             _send(pk)
             sent += 1
+    orphans_delete(UPLOADS, known=_uploads_needed)
     return sent
+
+
+def _uploads_needed(names: set[str]) -> Iterable[str]:
+    return KeptJob.objects.filter(upload__in=names).values_list("upload", flat=True)
 
 
 def _passphrase(text: str) -> Key:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -80,16 +80,17 @@ def study_read(
     workspace: Workspace | None = None,
     name: str = "",
     pk: int | None = None,
+    only: Collection[type[Model]] = (),
 ) -> Study:
     """Make the study of a file; ``by`` owns it.
 
     It gets the short name ``slug`` in place of its own, and is in ``workspace``, or in a new one named ``name`` or as before. ``pk`` is the
-    number that it had here before. Raises ``MoveError`` if the key is wrong, the file is damaged, or the short name is taken.
+    number that it had here before. With ``only``, the rows of other tables are passed over. Raises ``MoveError`` if the key is wrong, the file is damaged, or the short name is taken.
     """
     lines = lines_read(file, key)
     try:
         with transaction.atomic():
-            study = _StudyImport(lines, by, slug, workspace, name, pk).study()
+            study = _StudyImport(lines, by, slug, workspace, name, pk, only=only).study()
             with connection.cursor() as cursor:
                 cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 cursor.execute("SET CONSTRAINTS ALL DEFERRED")
@@ -112,6 +113,8 @@ class _StudyImport:
         workspace: Workspace | None,
         name: str,
         pk: int | None,
+        *,
+        only: Collection[type[Model]] = (),
     ) -> None:
         head = next(lines, None)
         if head is None or head.get("foretell") != "study":
@@ -121,6 +124,7 @@ class _StudyImport:
                 f"the file has format {printable(repr(head.get('format')), most=50)}; this version of Foretell reads format {FORMAT}"
             )
         self._lines, self._by, self._pk = lines, by, pk
+        self._only = frozenset(only or (table.model for table in MOVED))
         self._old = str(head.get("slug", ""))
         self._slug = slug or self._old
         validate_slug(self._slug)
@@ -149,7 +153,8 @@ class _StudyImport:
             model = table.model
             self._ids.here.setdefault(model, {})
             self._ids.reused.setdefault(model, set())
-            self._put(table, rows)
+            if model in self._only:
+                self._put(table, rows)
             if model is Study and len(self._ids.here[Study]) != 1:
                 raise MoveError("the file has several studies")
             self._counts[table.name] += len(rows)
@@ -201,7 +206,8 @@ class _StudyImport:
                     raise MoveError("the file doesn't have the number of rows that its last line says")
                 return
             if "piece" in line and held and BY_NAME[order[place]].model is Release:
-                self._archives.add(held[-1]["row"].get("id"), line["piece"])
+                if Release in self._only:
+                    self._archives.add(held[-1]["row"].get("id"), line["piece"])
                 continue
             name = line.get("table")
             if name not in BY_NAME or order.index(name) < place or not isinstance(line.get("row"), dict):
@@ -288,6 +294,9 @@ class _StudyImport:
             if target is None:  # the hash of a text, which is the same everywhere
                 if row[one.attname] not in self._declared:
                     raise MoveError(f"{where}: its HIT type's file isn't there")
+                continue
+            if target not in self._only and target is not Workspace and one.null:
+                row[one.attname] = None
                 continue
             row[one.attname] = (
                 self._workspace.pk

@@ -338,3 +338,10 @@ LEFT = {
 }
 # fmt: on
 BY_NAME = {table.name: table for table in MOVED}
+#: What a template needs of a study: no people, no judgments, no model calls. References to other tables become empty.
+OF_TEMPLATES = frozenset(
+    {
+        a.Declaration, Study, a.Snapshot, a.StudyImage, a.Dataset, a.Instance, e.InstancePart, a.System, a.Explanation, a.AtomicUnit,
+        a.FollowUp, a.Output, a.Item, e.AnalysisPlan,
+    }
+)  # fmt: skip

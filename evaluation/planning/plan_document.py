@@ -38,6 +38,8 @@ STOPPING = {
     "confidence_sequence": "anytime-valid confidence sequence: any number of looks",
 }
 SPENDING = ("obrien_fleming", "pocock")
+#: What a power calculation may take for granted about one hypothesis, in the order of its line.
+_SPREAD = ("sd", "correlation")
 #: The longest texts and lists.
 LONGEST, MOST = 2_000, 50
 
@@ -56,7 +58,8 @@ class Hypothesis:
 
     ``of`` is a system, a simulator for kappa, "all", or the cell as "table | row | column". ``about`` is the variable of a mean, "variable=label"
     of a share, or the similarity of a generality. ``smallest_effect`` is the smallest difference of interest, on the scale of the value (0.05
-    is 5 percentage points).
+    is 5 percentage points). ``sd`` is an assumed standard deviation, from which the power of a metric is computed whose spread nothing else
+    describes, and ``correlation`` that of two ratings of one instance; neither changes the test.
     """
 
     name: str
@@ -68,6 +71,8 @@ class Hypothesis:
     smallest_effect: float = 0.0
     text: str = ""
     about: str = ""
+    sd: float | None = None
+    correlation: float | None = None
 
     def __str__(self) -> str:
         """One line, as forms have it; ``hypothesis_read`` reads it.
@@ -78,11 +83,19 @@ class Hypothesis:
         other = self.against or f"{self.value or 0:g}"
         by = f" by {self.smallest_effect:g}" if self.smallest_effect else ""
         about = f"({self.about})" if self.about else ""
+        for name in _SPREAD if by else ():
+            value = getattr(self, name)
+            by += "" if value is None else f" {name} {value:g}"
         return f"{self.name}: {self.metric}{about} of {self.of} {SIGNS[self.direction]} {other}{by}"
 
     def to_json(self) -> JSON:
-        """As a plain object. ``about`` is left out where it is empty, as in plans from before there was one."""
-        return {name: value for name, value in asdict(self).items() if name != "about" or value}
+        """As a plain object. What later versions added is left out where it is empty, as in plans from before."""
+        added = ("about", *_SPREAD)
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in added or value not in ("", None)
+        }
 
     @property
     def variable(self) -> str:
@@ -180,7 +193,7 @@ def plan_parse(raw: Any) -> Plan:
 
 def hypothesis_read(line: str) -> JSON:
     """A hypothesis from one line of a form: "NAME: METRIC of WHOM > OTHER by EFFECT", with >, < or !=, and a system or number; what a
-    metric is about is in brackets: "share(helpful=yes) of robot-a".
+    metric is about is in brackets: "share(helpful=yes) of robot-a". "sd NUMBER" and "correlation NUMBER" may follow the effect.
 
     Raises ``ValueError`` where the line has another shape; ``plan_parse`` checks what it says.
 
@@ -188,6 +201,8 @@ def hypothesis_read(line: str) -> JSON:
     0.0
     >>> hypothesis_read("H3: share(helpful=yes) of robot-a > 0.5")["about"]
     'helpful=yes'
+    >>> hypothesis_read("H4: mean(rating) of robot-a > robot-b by 0.3 sd 1.2 correlation 0.2")["correlation"]
+    0.2
     """
     name, colon, rest = line.strip().partition(": ")
     bracket, of, after = rest.partition(") of ")
@@ -213,8 +228,12 @@ def hypothesis_read(line: str) -> JSON:
     found |= {"about": about.strip()} if about else {}
     found |= {"against": other.strip()} if number is None else {"value": number}
     if by:
-        size = _number_of(effect.strip())
-        found["smallest_effect"] = effect.strip() if size is None else size
+        size, *more = effect.split() or [""]
+        if more and (len(more) % 2 or set(more[::2]) - set(_SPREAD)):
+            size, more = effect.strip(), []
+        for key, text in [("smallest_effect", size), *zip(more[::2], more[1::2], strict=True)]:
+            read = _number_of(text)
+            found[key] = text if read is None else read
     return found
 
 
@@ -249,9 +268,16 @@ def _hypothesis(read: _PlanReader, raw: Any, at: str) -> Hypothesis:
         smallest_effect=read.number(raw, "smallest_effect", 0.0, at, least=0.0, most=1e9),
         text=read.text(raw, "text", at, empty=True),
         about=read.text(raw, "about", at, empty=True),
+        sd=_spread(read, raw, "sd", at, most=1e9),
+        correlation=_spread(read, raw, "correlation", at, most=0.99),
     )
     if metric in METRICS and (expected := _about_expected(found)):
         read.error(f"{at}.about", found.about, expected)
+    for name in _SPREAD:
+        if metric in METRICS and raw.get(name) is not None and not METRICS[metric].takes_spread:
+            read.error(f"{at}.{name}", raw[name], f"none: {_takes_none(metric)}")
+    if found.correlation is not None and found.sd is None:
+        read.error(f"{at}.correlation", found.correlation, "a standard deviation with it, as sd")
     if metric == "alpha" and found.of != ALL:
         read.error(f"{at}.of", found.of, "all: agreement with a simulator is kappa")
     if metric == "cell" and found.of.count(" | ") < 2:
@@ -259,6 +285,19 @@ def _hypothesis(read: _PlanReader, raw: Any, at: str) -> Hypothesis:
     if against and found.of in (ALL, against):
         read.error(f"{at}.of", found.of, f"a system that is compared with {against}")
     return found
+
+
+def _spread(read: _PlanReader, raw: Mapping[str, Any], name: str, at: str, *, most: float) -> float | None:
+    """An assumed standard deviation or correlation; None without one."""
+    if raw.get(name) is None:
+        return None
+    return read.number(raw, name, None, at, least=1e-9 if name == "sd" else 0.0, most=most)
+
+
+def _takes_none(metric: str) -> str:
+    if METRICS[metric].whom == "cell":
+        return METRICS[metric].no_power
+    return f"the power of {metric} is simulated from labels"
 
 
 def _about_expected(one: Hypothesis) -> str:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from evaluation.core.interval import LEAST_CLUSTERS, t_quantile
 from evaluation.metrics.gain import normalized_gain
 from evaluation.planning.plan_document import Hypothesis
+from evaluation.planning.plan_metrics import METRICS
 from evaluation.planning.synthetic import StudyDesign, draw_arrays
 
 Floats = npt.NDArray[np.float64]
@@ -176,6 +177,51 @@ def _nsg_found(shown: Floats, hidden: Floats, truth: Truth) -> bool:
     error = (math.log(1 - found.low) - math.log(1 - found.high)) / (2 * t_quantile(degrees))
     difference = math.log(1 - float(truth.one.value or 0.0)) - math.log(1 - found.value)
     return beyond(difference, error, degrees, truth.one, truth.alpha)
+
+
+def draw_spread(truth: Truth, rng: np.random.Generator) -> Test:
+    """Numbers that are normal with the hypothesis's assumed standard deviation, for metrics whose spread nothing else describes.
+
+    A rating is the system's mean, plus what all ratings of its instance share, plus what is its own: with standard deviation s and
+    correlation r, an instance's mean of m ratings has the variance s² (r + (1 - r) / m). Systems share nothing, so the difference of two has
+    twice that. m: follow-ups times raters; for accuracy, those of all systems, and of a simulator one rating of each item; generality has
+    one value for each instance. Without a correlation of its own, the hypothesis has the assumed one within instances.
+    """
+    one, sd, shared = truth.one, truth.one.sd or 0.0, correlation_of(truth.one, truth.assumed)
+    systems, most = 2 if one.against else 1, ratings_by_instance(truth, truth.raters)
+    common = rng.standard_normal((truth.instances, systems, 1)) * math.sqrt(shared)
+    own = rng.standard_normal((truth.instances, systems, most)) * math.sqrt(1 - shared)
+    sums = np.cumsum(common + own, axis=2) * sd
+
+    def test(instances: int, k: int) -> bool:
+        ratings = ratings_by_instance(truth, k)
+        means = sums[:instances, :, ratings - 1] / ratings
+        values = means[:, 0] - means[:, 1] if one.against else means[:, 0]
+        return significant(values + truth.effect, one, truth.alpha)
+
+    return test
+
+
+def correlation_of(one: Hypothesis, assumed: Assumed) -> float:
+    """The assumed correlation of two ratings of one instance: the hypothesis's own, or that of the calculation; 0 where an instance has one
+    value.
+
+    >>> correlation_of(Hypothesis("H", "mean", value=3, sd=1.1), Assumed(clustering=0.2))
+    0.2
+    """
+    if one.metric == "generality":
+        return 0.0
+    return assumed.clustering if one.correlation is None else one.correlation
+
+
+def ratings_by_instance(truth: Truth, k: int) -> int:
+    """How many ratings a system has on each instance with ``k`` raters for each item."""
+    one, structure = truth.one, truth.structure
+    if one.metric == "generality":
+        return 1
+    if METRICS[one.metric].whom == "raters":
+        return structure.systems * structure.follow_ups * (k if one.of == "all" else 1)
+    return structure.follow_ups * k
 
 
 def draw_agreement(truth: Truth, rng: np.random.Generator) -> Test:

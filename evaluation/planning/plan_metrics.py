@@ -19,7 +19,7 @@ class PlanMetric:
 
     ``paired``: it has a value on each instance, so two systems are compared on the instances that they share. ``limits`` are the least and
     the greatest value of an instance, where a stopping rule has a valid interval for it. ``no_power`` says why its power isn't
-    simulated, empty if it is.
+    simulated without an assumed spread, empty if it is.
     """
 
     words: str
@@ -29,6 +29,11 @@ class PlanMetric:
     percent: bool = True
     limits: tuple[float, float] | None = None
     no_power: str = ""
+
+    @property
+    def takes_spread(self) -> bool:
+        """Whether its power is simulated from an assumed standard deviation."""
+        return bool(self.no_power) and self.whom != "cell"
 
 
 _RIGHT = "how alike the answers of several raters to one question are isn’t known before the study"
@@ -40,7 +45,7 @@ METRICS: Mapping[str, PlanMetric] = {
         "generality of simulatable follow-ups",
         about="similarity",
         paired=True,
-        no_power="it depends on the follow-ups’ texts, which no assumption describes",
+        no_power="it depends on the follow-ups’ texts",
     ),
     "gain": PlanMetric("gain from the explanation", paired=True),
     "nsg": PlanMetric("normalized simulatability gain (NSG)", percent=False),
@@ -50,7 +55,7 @@ METRICS: Mapping[str, PlanMetric] = {
         about="variable",
         paired=True,
         percent=False,
-        no_power="it depends on how far the numbers spread, which no assumption describes",
+        no_power="it depends on how far the numbers spread",
     ),
     "right_before": PlanMetric(
         "share of right answers before the explanation",
@@ -72,7 +77,7 @@ METRICS: Mapping[str, PlanMetric] = {
         "accuracy against the correct labels",
         "raters",
         "variable or first",
-        no_power="it depends on how hard the items are for the raters, which no assumption describes",
+        no_power="it depends on how hard the items are for the raters",
     ),
     "kappa": PlanMetric("mean of Cohen’s κ", "raters", "variable or first", percent=False),
     "alpha": PlanMetric("Krippendorff’s α among people", "people", "variable or first", percent=False),

@@ -22,6 +22,8 @@ from evaluation.planning.plan_drawn import (
     draw_agreement,
     draw_gain,
     draw_shares,
+    draw_spread,
+    ratings_by_instance,
     significant,
 )
 from evaluation.planning.plan_metrics import METRICS
@@ -60,10 +62,14 @@ def why_no_power(one: Hypothesis) -> str:
     """Why a hypothesis isn't simulated; empty if it is.
 
     >>> why_no_power(Hypothesis("H", "mean", value=0.6, about="rating"))
-    'power isn’t computed for mean, because it depends on how far the numbers spread, which no assumption describes'
+    'power isn’t computed for mean, because it depends on how far the numbers spread; give the hypothesis an assumed standard deviation (sd)'
+    >>> why_no_power(Hypothesis("H", "mean", value=0.6, about="rating", smallest_effect=0.2, sd=1.1))
+    ''
     """
-    if why := METRICS[one.metric].no_power:
-        return f"power isn’t computed for {one.metric}, because {why}"
+    kind = METRICS[one.metric]
+    if kind.no_power and one.sd is None:
+        give = "; give the hypothesis an assumed standard deviation (sd)" if kind.takes_spread else ""
+        return f"power isn’t computed for {one.metric}, because {kind.no_power}{give}"
     if not one.smallest_effect:
         return "the hypothesis names no smallest effect of interest"
     return ""
@@ -83,7 +89,7 @@ def plan_power(
     """The power of each hypothesis, for each number of instances and of raters for each item.
 
     Studies are drawn in which the smallest effect of interest is true: the first system's value is that much above (for "less", below)
-    the second's, or the value above the number. For precision, labels are combined by majority, ties left out; other metrics are drawn as the
+    the second's, or the value above the number. A hypothesis with an assumed standard deviation is drawn from it (``draw_spread``). For precision, labels are combined by majority, ties left out; other metrics are drawn as the
     functions of ``evaluation.planning.plan_drawn`` say. Each instance's mean is compared by a two-sided t test over instances at alpha, NSG and
     agreement by their standard errors over instances; alpha is divided by the number of hypotheses unless nothing is corrected (Holm's
     correction finds at least as much). ``sizes`` multiply the planned instances; ``raters`` are 1 to two more than planned by default. ``runs``
@@ -108,7 +114,7 @@ def plan_power(
     numbers = [runs or _runs(_drawn_for(truth)) for truth in truths]
     found, done = [], 0
     for truth, number in zip(truths, numbers, strict=True):
-        draw = DRAWN.get(truth.one.metric, _draw_precision)
+        draw = draw_spread if truth.one.sd is not None else DRAWN.get(truth.one.metric, _draw_precision)
         hits = np.zeros((len(sizes), len(counts)))
         for _ in range(number):
             test = draw(truth, rng)
@@ -152,6 +158,8 @@ DRAWN: Mapping[str, Callable[[Truth, np.random.Generator], Test]] = {
 def _drawn_for(truth: Truth) -> int:
     """How many judgments are drawn for one study of a hypothesis."""
     one, structure = truth.one, truth.structure
+    if one.sd is not None:
+        return truth.instances * ratings_by_instance(truth, truth.raters) * (2 if one.against else 1)
     systems = 2 if one.against else structure.systems if one.metric in ("kappa", "alpha") else 1
     arms = 2 if one.metric in ("gain", "nsg") else 1
     return truth.instances * systems * structure.follow_ups * truth.raters * arms

@@ -77,7 +77,19 @@ def plan_markdown(
 
 
 def _told(one: Hypothesis) -> str:
-    return f"{hypothesis_words(one)} {one.text}".strip()
+    return " ".join(filter(None, [hypothesis_words(one), spread_words(one), one.text]))
+
+
+def spread_words(one: Hypothesis) -> str:
+    """What the power of a hypothesis takes for granted about its own spread, as a sentence; empty if it names none.
+
+    >>> spread_words(Hypothesis("H", "mean", value=3, sd=1.2, correlation=0.3))
+    'Its power rests on an assumed standard deviation of 1.2 and a correlation of 0.3 within instances.'
+    """
+    if one.sd is None:
+        return ""
+    within = "" if one.correlation is None else f" and a correlation of {one.correlation:g} within instances"
+    return f"Its power rests on an assumed standard deviation of {one.sd:g}{within}."
 
 
 def _looks(plan: Plan) -> str:

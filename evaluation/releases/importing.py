@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
 from functools import cached_property
 from hashlib import sha256
@@ -65,18 +65,25 @@ _ON_A_PAGE = (Judgment.Source.WEB, Judgment.Source.REHEARSAL)
 Row = dict[str, Any]
 
 
-def release_import(release: Archive, *, by: User, workspace: str = "") -> list[Study]:
+def release_import(
+    release: Archive,
+    *,
+    by: User,
+    workspace: str = "",
+    only: Collection[type[Model]] = (),
+    named: Callable[[str], str] = str,
+) -> list[Study]:
     """Make the studies of a release again, in a new workspace that ``by`` owns: all of it, or nothing.
 
     The studies are closed, or drafts if the release has no version of them: nobody joins them. Raters keep their pseudonyms. The new workspace is named ``workspace``, or after the
-    release. Raises ``ArchiveError`` if the file is wrong, or if a study of the same short name is here already.
+    release. With ``only``, the rows of other tables are passed over; ``named`` gives each study its short name here. Raises ``ArchiveError`` if the file is wrong, or if a study of the same short name is here already.
     """
     title = workspace or str(release.manifest.get("title") or "Imported release")
     try:
         with transaction.atomic():
-            made = _ReleaseImport(release, by, title[:80]).studies()
+            made = _ReleaseImport(release, by, title[:80], only, named).studies()
             for study in made:
-                for action in (AuditAction.ITEMS_IMPORTED, AuditAction.JUDGMENTS_IMPORTED):
+                for action in () if only else (AuditAction.ITEMS_IMPORTED, AuditAction.JUDGMENTS_IMPORTED):
                     audit_write(action=action, study=study, by=by, target="a release")
             return made
     except DatabaseError as error:
@@ -94,8 +101,16 @@ def release_import(release: Archive, *, by: User, workspace: str = "") -> list[S
 class _ReleaseImport:
     """Puts the rows of one release into the database, table by table; a row's references become the ids of the new rows."""
 
-    def __init__(self, release: Archive, by: User, title: str) -> None:
-        self._release, self._by, self._title = release, by, title
+    def __init__(
+        self,
+        release: Archive,
+        by: User,
+        title: str,
+        only: Collection[type[Model]],
+        named: Callable[[str], str],
+    ) -> None:
+        self._release, self._by, self._title, self._named = release, by, title, named
+        self._only = frozenset(only or (table.model for table in TABLES)) | {Workspace}
         self._ids: dict[type[Model], dict[int, int]] = {}
         #: How many places of each item are held, for people and in a rehearsal.
         self._places: Counter[tuple[int, bool]] = Counter()
@@ -109,7 +124,8 @@ class _ReleaseImport:
         rows = self._release.rows()
         for table in TABLES:
             make = self._workspaces if table.model is Workspace else self._rows
-            self._ids[table.model] = make(table, iter(rows[table.name]))
+            passed = () if table.model not in self._only else rows[table.name]
+            self._ids[table.model] = make(table, iter(passed))
         found = Study.objects.filter(pk__in=self._ids[Study].values())
         latest = Snapshot.objects.filter(study=OuterRef("pk")).order_by("-number").values("pk")[:1]
         launched = found.filter(snapshots__isnull=False).distinct()
@@ -163,7 +179,7 @@ class _ReleaseImport:
         values = {name: value for name, value in row.items() if name != "id"}
         for name, target in references.items():
             if values.get(name) is not None:
-                values[name] = self._ids[target][values[name]]
+                values[name] = self._ids[target][values[name]] if target in self._only else None
         if model is Item:
             numbers = self._ids[Explanation]
             values["parts"] = {suffix: numbers[number] for suffix, number in values["parts"].items()}
@@ -173,6 +189,7 @@ class _ReleaseImport:
             values["workspace_id"] = self._workspace
         if model is Study:
             values["state"] = Study.State.DRAFT
+            values["slug"] = self._named(values["slug"])
         if model is Run:
             values["endpoint_id"] = self._endpoint
         if model is Call:

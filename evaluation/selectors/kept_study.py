@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.core.files.storage import default_storage
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
 from annotator.models import Membership, Study
@@ -34,6 +36,33 @@ def kept_study_get_for(*, user: Any, pk: int) -> KeptStudy:
         log.warning("kept study %s: access denied to user %s", pk, user.pk)
         raise Http404("no such kept study")
     return found
+
+
+def kept_studies_back_for(*, user: Any) -> QuerySet[KeptStudy]:
+    """Studies of the workspaces that the researcher owns that are back, and whose file the installation still has, newest first."""
+    found = KeptStudy.objects.filter(workspace__in=_owned(user), brought_back_at__isnull=False)
+    return found.exclude(file="").select_related("workspace").order_by("-id")
+
+
+def kept_study_back_get_for(*, user: Any, pk: int) -> KeptStudy:
+    """A study that is back and whose file is still here, of a workspace that the researcher owns; anything else is not found, and logged."""
+    found = kept_studies_back_for(user=user).filter(pk=pk).first()
+    if found is None:
+        log.warning("file of kept study %s: access denied to user %s", pk, user.pk)
+        raise Http404("no such file")
+    return found
+
+
+def kept_file_there(kept: KeptStudy) -> bool:
+    """Whether the installation has a copy of the study's file."""
+    return bool(kept.file) and default_storage.exists(kept.file)
+
+
+def kept_jobs_failed_for(*, user: Any, since: datetime) -> QuerySet[KeptJob]:
+    """Jobs that failed since then, apart from those after which another one about the same study was done; newest first."""
+    later = KeptJob.objects.filter(study=OuterRef("study"), pk__gt=OuterRef("pk"), state=KeptJob.State.DONE)
+    found = kept_jobs_for(user=user).filter(state=KeptJob.State.FAILED, finished_at__gt=since)
+    return found.exclude(Exists(later))
 
 
 def kept_jobs_for(*, user: Any) -> QuerySet[KeptJob]:

@@ -53,10 +53,11 @@ def plan_power_request(
 
 
 @transaction.atomic
-def plan_look_request(*, study: Study, inputs: dict[str, Any]) -> PlanJob:
-    """Ask for the planned comparisons so far. While an earlier calculation of the study runs, that one is returned."""
+def plan_look_request(*, study: Study, inputs: dict[str, Any], user: User | None = None) -> PlanJob:
+    """Ask for the planned comparisons so far. While an earlier calculation of the study runs, that one is returned, and so is a result of
+    the same judgments."""
     running = PlanJob.objects.filter(study=study, kind=PlanJob.Kind.LOOK, state__in=PlanJob.OPEN).first()
-    return running or _requested(study, PlanJob.Kind.LOOK, inputs, None, True)
+    return running or _requested(study, PlanJob.Kind.LOOK, inputs, user, True)
 
 
 def _requested(
@@ -65,10 +66,7 @@ def _requested(
     digest = digest_of(inputs)
     Study.objects.select_for_update().only("pk").get(pk=study.pk)  # one request of a study at a time
     own = PlanJob.objects.filter(study=study, kind=kind)
-    reused = [PlanJob.State.DONE, *PlanJob.OPEN]
-    if kind == PlanJob.Kind.LOOK:  # whoever looks again doesn't ask for it again
-        reused.append(PlanJob.State.FAILED)
-    kept = own.filter(digest=digest, state__in=reused).first()
+    kept = own.filter(digest=digest, state__in=[PlanJob.State.DONE, *PlanJob.OPEN]).first()
     if kept is not None:
         return kept
     if own.filter(state__in=PlanJob.OPEN).exists():

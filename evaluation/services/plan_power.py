@@ -10,8 +10,8 @@ import numpy as np
 from annotator.core.errors import Conflict
 from annotator.models import Study
 from evaluation.models import AnalysisPlan
-from evaluation.planning.plan_document import PlanError, plan_parse
-from evaluation.planning.plan_drawn import Assumed, Structure
+from evaluation.planning.plan_document import Hypothesis, PlanError, plan_parse
+from evaluation.planning.plan_drawn import Assumed, Structure, correlation_of
 from evaluation.planning.plan_power import Progress, plan_power, why_no_power
 from evaluation.selectors.analysis_plan import study_design
 
@@ -52,8 +52,24 @@ def power_of(inputs: Mapping[str, Any], progress: Progress | None = None) -> dic
         "assumed": vars(assumed),
         "structure": vars(structure),
         "rows": [one.to_dict() for one in rows],
+        "spread": {
+            one.name: spread_told(one, assumed)
+            for one in plan.hypotheses
+            if one.sd is not None and not why_no_power(one)
+        },
         "without": {one.name: why for one in plan.hypotheses if (why := why_no_power(one))},
     }
+
+
+def spread_told(one: Hypothesis, assumed: Assumed) -> str:
+    """What the power of a hypothesis with its own standard deviation is computed from, as a sentence."""
+    shared = correlation_of(one, assumed)
+    within = (
+        "one value for each instance"
+        if one.metric == "generality"
+        else f"correlation {shared:g} between ratings of one instance"
+    )
+    return f"drawn from a normal distribution with the assumed standard deviation {one.sd:g}, {within}, nothing shared between systems"
 
 
 def power_kept(*, study: Study, inputs: Mapping[str, Any], result: Any) -> None:

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from annotator.core import jobs
 from annotator.core.downloads import Download
+from annotator.core.stored_files import orphans_delete
 from annotator.models import AuditAction, User
 from annotator.selectors.storage import storage_check
 from annotator.services.audit import audit_write
@@ -275,18 +276,9 @@ def releases_sweep() -> int:
         if free:
             _send(pk)
             sent += 1
-    _orphans_delete()
+    orphans_delete(
+        FOLDER,
+        known=lambda names: Release.objects.filter(file__in=names).values_list("file", flat=True),
+        after=ORPHANED_AFTER,
+    )
     return sent
-
-
-def _orphans_delete() -> None:
-    try:
-        _, names = default_storage.listdir(FOLDER)
-    except FileNotFoundError:
-        return
-    stored = {f"{FOLDER}/{name}" for name in names}
-    known = set(Release.objects.filter(file__in=stored).values_list("file", flat=True))
-    old = timezone.now() - ORPHANED_AFTER
-    for name in sorted(stored - known):
-        if default_storage.get_modified_time(name) < old:
-            default_storage.delete(name)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from zipfile import ZipFile
+
+from django.core.files.storage import default_storage
 from django.db import transaction
 
+from annotator.core.archives import ARCHIVE_ERRORS
 from annotator.core.sealed import Unreadable, resealed, seal, unseal
 from annotator.models import Workspace
-from evaluation.models import SigningKey
-from evaluation.releases.signature import private_make, public_of
+from evaluation.models import Release, SigningKey
+from evaluation.releases.signature import PUBLIC, private_make, public_of, public_read
 
 PURPOSE = "release signature"
+#: The longest public key that is read, in bytes. One has about 110.
+_LONGEST_KEY = 4096
 
 
 @transaction.atomic
@@ -27,6 +33,24 @@ def public_key_of(workspace: Workspace | None) -> str:
     """The public key with which a lab's releases can be verified; empty if it has made none yet."""
     found = SigningKey.objects.filter(workspace=workspace).first()
     return found.public if found else ""
+
+
+def signing_key_in(release: Release) -> str:
+    """The public key in the archive of a release, in one line: of the workspace that made it, which may be on another installation.
+
+    Empty without an archive, or if it has none that can be read.
+    """
+    if release.state != Release.State.DONE or not release.file:
+        return ""
+    try:
+        with (
+            default_storage.open(release.file) as file,
+            ZipFile(file) as archive,
+            archive.open(PUBLIC) as pem,
+        ):
+            return public_read(pem.read(_LONGEST_KEY).decode())
+    except ARCHIVE_ERRORS:
+        return ""
 
 
 def private_of(key: SigningKey) -> str:

@@ -4,37 +4,54 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_http_methods
 
-from annotator.models import Study
-from annotator.selectors.study import study_get_for
+from annotator.core.canonical import digest_of
+from annotator.models import Membership, Study
+from annotator.selectors.study import roles_from, study_get_for, study_role
+from annotator.selectors.user import user_of
 from evaluation.models import PlanJob
 from evaluation.planning.plan_text import hypothesis_words
 from evaluation.reports.words import number
-from evaluation.selectors.analysis_plan import plan_look_inputs, plan_look_latest, plan_state
+from evaluation.selectors.analysis_plan import (
+    plan_job_latest,
+    plan_look_inputs,
+    plan_look_latest,
+    plan_state,
+)
 from evaluation.services.plan_job import plan_look_request
 
 
 @login_required
 @never_cache
-@require_GET
+@require_http_methods(["GET", "HEAD", "POST"])
 def live_plan(request: HttpRequest, study_pk: int) -> HttpResponse:
     """The value of each planned comparison with its valid interval; the part is empty for a study without a stopping rule.
 
-    A worker computes them when there are new judgments. Until it has, the page shows the last ones and says so.
+    It shows the last computed ones, and says whether there are new judgments. A POST has a worker compute them.
     """
-    study = study_get_for(user=request.user, pk=study_pk)
+    role = Membership.Role.REVIEWER if request.method == "POST" else Membership.Role.VIEWER
+    study = study_get_for(user=request.user, pk=study_pk, role=role)
     inputs = plan_look_inputs(study=study)
-    rows: list[dict[str, str]] = []
-    job: PlanJob | None = None
-    if inputs is not None:
-        job = plan_look_request(study=study, inputs=inputs)
-        rows = _rows(study, plan_look_latest(study=study))
-    partial = request.headers.get("HX-Request")
-    name = "evaluation/_live_plan.html" if partial else "evaluation/live_plan.html"
-    return render(request, name, {"study": study, "rows": rows, "job": job, "framed": partial})
+    if request.method == "POST":
+        if inputs is not None:
+            plan_look_request(study=study, inputs=inputs, user=user_of(request))
+        return redirect("evaluation:live_plan", study_pk)
+    computed = plan_look_latest(study=study) if inputs is not None else None
+    context = {
+        "study": study,
+        "watched": inputs is not None,
+        "computed": computed,
+        "rows": _rows(study, computed),
+        "job": plan_job_latest(study=study, kind=PlanJob.Kind.LOOK) if inputs is not None else None,
+        "current": computed is not None and computed.digest == digest_of(inputs),
+        "can_compute": study_role(user=request.user, study=study) in roles_from(Membership.Role.REVIEWER),
+        "framed": request.headers.get("HX-Request"),
+    }
+    name = "evaluation/_live_plan.html" if context["framed"] else "evaluation/live_plan.html"
+    return render(request, name, context)
 
 
 def _rows(study: Study, computed: PlanJob | None) -> list[dict[str, str]]:

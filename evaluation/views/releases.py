@@ -24,7 +24,7 @@ from evaluation.services.release import (
     release_delete,
     release_download,
 )
-from evaluation.services.signing_key import public_key_of
+from evaluation.services.signing_key import public_key_of, signing_key_in
 
 #: How many texts a page lists for approval.
 TEXTS = 100
@@ -84,7 +84,8 @@ def release(request: HttpRequest, pk: int) -> HttpResponse:
     context = _about(request, found.report) | {
         "release": found,
         "erased": erased_notice(found),
-        "signing_key": public_key_of(found.report.study.workspace),
+        "signing_key": signing_key_in(found),
+        "workspace_key": public_key_of(found.report.study.workspace),
         "form": form,
         "texts": texts,
         "waiting": texts_waiting(release=found).count(),

@@ -82,6 +82,8 @@ SAME_IN_API: dict[str, tuple[str, ...]] = {
     "release_delete": ("DELETE releases/{id}/",),
     "study_keep": ("POST studies/{study}/keep/",),
     "kept_study_bring_back": ("POST kept-studies/{id}/bring-back/",),
+    "kept_file_delete": ("DELETE kept-studies/{id}/file/",),
+    "live_plan": ("POST studies/{study}/plan/so-far/",),
 }  # fmt: skip
 
 #: What only pages can do: the words of docs/api.md -> (why, the actions).

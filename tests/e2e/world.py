@@ -268,6 +268,7 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
     "admin:hit_type_copy": [],  # only posts
     "evaluation:kept_study_download": [],  # a file; tests/evaluation/views/test_kept_pages.py reads it
+    "evaluation:kept_file_delete": [],  # only posts; the same test sends one
     "admin:hit_type_download": [],  # a file; tests/annotator/admin/test_hit_type_pages.py reads it
     "annotator:preview_hit_type": [],  # only posts; it is within the editor
     "admin:annotator_workspace_change": [["workspace"]],

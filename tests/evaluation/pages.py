@@ -50,6 +50,8 @@ SENT = {
     "/admin/evaluation/run/RUN/do/cancel/": "editor",
     "/admin/evaluation/pipeline/PIPELINE/do/cancel/": "editor",
     "/studies/STUDY/plan/": "editor",
+    "/studies/STUDY/planned-so-far/": "reviewer",
+    "/api/v1/studies/mine/plan/so-far/": "reviewer",
     "/studies/STUDY/keep/": "owner",
     "/api/v1/studies/mine/keep/": "owner",
     "/api/v1/studies/mine/plan/seal/": "editor",

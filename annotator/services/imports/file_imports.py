@@ -22,6 +22,7 @@ from django.utils import timezone
 from annotator.core import jobs
 from annotator.core.acting import JOB, Acting, acting_as
 from annotator.core.csv_cells import cell_neutral
+from annotator.core.stored_files import orphans_delete
 from annotator.core.tables.faults import FileFault, FileRefused, faults_kept
 from annotator.models import FileImport, Study, User
 from annotator.selectors.storage import storage_check
@@ -32,6 +33,8 @@ from annotator.services.imports.value_columns import JudgmentColumns, ValueColum
 
 log = logging.getLogger(__name__)
 KEPT_DAYS = 14
+#: Where lists of problems are in the default storage.
+FOLDER = "imports-problems"
 #: How many problems the downloadable file lists, and how many the page shows.
 LISTED, SHOWN = 10_000, 100
 EVERY_SECONDS = 0.5
@@ -238,7 +241,7 @@ def _problems_file(job: FileImport, faults: list[FileFault]) -> str:
     for fault in faults:
         cells = (fault.line or "", fault.field, fault.value, fault.expected)
         writer.writerow([cell_neutral(cell) for cell in cells])
-    name = f"imports-problems/{job.pk}-{secrets.token_urlsafe(12)}.csv"
+    name = f"{FOLDER}/{job.pk}-{secrets.token_urlsafe(12)}.csv"
     return default_storage.save(name, ContentFile(out.getvalue().encode()))
 
 
@@ -260,4 +263,10 @@ def file_imports_sweep() -> int:
     for one in old.exclude(state__in=FileImport.UNFINISHED)[:100]:
         _remove(one.problems_file)
         one.delete()
+    orphans_delete(
+        FOLDER,
+        known=lambda names: FileImport.objects.filter(problems_file__in=names).values_list(
+            "problems_file", flat=True
+        ),
+    )
     return len(pks)

@@ -75,5 +75,7 @@ class Command(BaseCommand):
                 f"{one['hypothesis']:<10}  {one['instances']:>9}  {one['raters']:>6}  {one['power']:.3f}  {one['error']:.3f}"
                 f"  {one['judgments']:>9,}  {one['cost']:>10,.2f}  {one['hours']:>6,.1f}"
             )
+        for name, how in found.get("spread", {}).items():
+            self.stdout.write(f"{name}: {how}")
         for name, why in found.get("without", {}).items():
             self.stdout.write(f"{name}: {why}")

@@ -33,6 +33,11 @@ class Command(BaseCommand):
             help="The public key of the lab that made the release (ed25519:…, or the path of a PEM file).",
         )
         parser.add_argument(
+            "--as-template",
+            action="store_true",
+            help="Make a draft like each study: its material, texts, exam and plan, without raters, judgments and runs.",
+        )
+        parser.add_argument(
             "--minutes", type=float, default=60, help="Stop after this many minutes. Default: 60."
         )
         parser.add_argument(
@@ -40,6 +45,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from evaluation.moves.templates import release_template
         from evaluation.releases.archive import ArchiveError
         from evaluation.releases.importing import release_import
         from evaluation.releases.reading import release_open
@@ -57,6 +63,13 @@ class Command(BaseCommand):
                 problems = signature_problems(release, key_of(options["key"]))
                 if problems:
                     raise ArchiveError("\n".join(problems))
+                if options["as_template"]:
+                    drafts = release_template(release, by=owner, workspace=options["workspace"])
+                    named = printable(listed([one.slug for one in drafts]))
+                    self.stdout.write(
+                        f"Made as a template: {named}, in the workspace {printable(str(drafts[0].workspace))}."
+                    )
+                    return
                 studies = release_import(release, by=owner, workspace=options["workspace"])
                 slugs = listed([study.slug for study in studies])
                 self.stdout.write(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import is_password_usable
 from django.core.files.storage import default_storage
+from django.test import Client
+from django.urls import reverse
 
 from annotator.models import AuditEntry, Judgment, Membership, Participation, Rater, Study, User, Workspace
 from annotator.selectors.study import studies_for
@@ -17,6 +20,7 @@ from evaluation.moves.sealed_file import MoveError, WrongKey
 from evaluation.moves.tables import MOVED, Row
 from evaluation.releases.contents import without_links
 from evaluation.services.erasure import releases_holding
+from evaluation.services.signing_key import signing_key_of
 from tests.evaluation.moves.files import KEY, Key, forged, full_study, lines_of, rows_of, written
 from tests.evaluation.reports import paper_studies
 from tests.evaluation.reports.studies import computed, small_study
@@ -166,6 +170,19 @@ def test_releases_come_with_their_archives_and_still_know_who_is_in_them() -> No
         release.findings,
         release.finished_at,
     )
+    signed = signing_key_of(study.workspace).public
+    mia = Client()
+    mia.force_login(made.memberships.get().user)
+    page, api = reverse("evaluation:release", args=[found.pk]), f"/api/v1/releases/{found.pk}/"
+    assert "has no key yet" in mia.get(page).content.decode()
+    own = signing_key_of(made.workspace).public
+    shown = mia.get(page).content.decode()
+    assert signed != own
+    assert re.search(
+        rf"verifies this file:.*{re.escape(signed)}.*doesn't verify this file:.*{re.escape(own)}", shown, re.S
+    )
+    found_keys = mia.get(api).json()
+    assert (found_keys["signing_key"], found_keys["workspace_key"]) == (signed, own)
     there = made.participations.order_by("pk").first()
     assert there is not None
     assert there.rater_id != person.rater_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from evaluation.agreement import paired_t_test
 from evaluation.metrics.from_ratings import followups_of
 from evaluation.metrics.paired import precision_by_instance
-from evaluation.planning.plan_document import Plan, plan_parse
+from evaluation.planning.plan_document import Plan, PlanError, hypothesis_read, plan_parse
 from evaluation.planning.plan_drawn import Assumed, Structure
 from evaluation.planning.plan_metrics import METRICS
 from evaluation.planning.plan_power import DRAWN, design_of, plan_power, why_no_power
+from evaluation.planning.plan_text import plan_markdown
 from evaluation.planning.synthetic import draw_study
 
 STRUCTURE = Structure(instances=40, follow_ups=3, raters=2, systems=2, pay=0.5, minutes=1.5)
@@ -70,7 +72,7 @@ def test_power_grows_with_effect_instances_and_raters_and_has_its_cost() -> None
 def test_what_is_not_simulated_says_why() -> None:
     mean = plan_of(metric="mean", of="all", about="rating", against="", value=0.6)
     assert why_no_power(mean.hypotheses[0]) == (
-        "power isn’t computed for mean, because it depends on how far the numbers spread, which no assumption describes"
+        "power isn’t computed for mean, because it depends on how far the numbers spread; give the hypothesis an assumed standard deviation (sd)"
     )
     for name, metric in METRICS.items():
         assert metric.no_power or name in {*DRAWN, "precision"}
@@ -116,3 +118,52 @@ def test_an_agreement_that_raters_cannot_reach_is_refused_and_progress_is_told()
     told: list[tuple[int, int]] = []
     plan_power(plan_of(), STRUCTURE, Assumed(), np.random.default_rng(0), raters=[1], sizes=[1], runs=3, progress=lambda *at: told.append(at))  # fmt: skip
     assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+SPREAD: dict[str, tuple[dict[str, Any], int]] = {
+    "two systems": ({"metric": "mean", "about": "rating", "correlation": 0.2}, 6),
+    "a number": ({"metric": "mean", "about": "rating", "of": "all", "against": "", "value": 3.5}, 6),
+    "people's accuracy": ({"metric": "accuracy", "of": "all", "against": "", "value": 0.6, "correlation": 0.3}, 12),
+    "a simulator's accuracy": ({"metric": "accuracy", "of": "gpt", "against": "", "value": 0.6, "correlation": 0.3}, 4),
+    "generality": ({"metric": "generality", "direction": "less"}, 1),
+    "answers after": ({"metric": "right_after", "correlation": 0.0}, 6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SPREAD)
+def test_power_from_an_assumed_spread_is_that_of_the_normal_approximation(case: str) -> None:
+    options, ratings = SPREAD[case]
+    shared = 0.0 if options["metric"] == "generality" else options.get("correlation", Assumed().clustering)
+    instances, sd = 100, 1.2
+    variance = sd**2 * (shared + (1 - shared) / ratings) * (1 if options.get("against") == "" else 2)
+    error = np.sqrt(variance / instances)
+    effect = float(2.8 * error)
+    structure = Structure(instances=instances, follow_ups=2, raters=3, systems=2)
+    plan = plan_of(effect, sd=sd, **options)
+    (row,) = plan_power(
+        plan, structure, Assumed(), np.random.default_rng(3), raters=[3], sizes=[1], runs=1000
+    )
+    expected = NormalDist().cdf(effect / error - NormalDist().inv_cdf(0.975))
+    # The t test of 100 instances has a little less power than the normal one.
+    assert row.power == pytest.approx(expected, abs=3.3 * row.error + 0.012)
+    assert why_no_power(plan.hypotheses[0]) == ""
+
+
+def test_an_assumed_spread_is_part_of_its_line_and_refused_where_it_means_nothing() -> None:
+    line = "H1: mean(rating) of a > b by 0.3 sd 1.2 correlation 0.2"
+    one = plan_parse({"hypotheses": [hypothesis_read(line)]}).hypotheses[0]
+    assert (str(one), one.sd, one.correlation) == (line, 1.2, 0.2)
+    assert "sd" not in plan_of().hypotheses[0].to_json(), "plans from before have the same hash"
+    markdown = plan_markdown(plan_parse({"hypotheses": [one.to_json()]}), title="t", design={})
+    assert "rests on an assumed standard deviation of 1.2 and a correlation of 0.2" in markdown
+    for changed, expected in (
+        ({"sd": 1.0}, "sd: got 1.0; expected none: the power of precision is simulated from labels"),
+        ({"metric": "mean", "about": "r", "sd": 0}, "sd: got 0; expected a number from 1e-09"),
+        ({"metric": "mean", "about": "r", "sd": 1, "correlation": 1}, "expected a number from 0 to 0.99"),
+        ({"metric": "mean", "about": "r", "correlation": 0.1}, "expected a standard deviation with it"),
+        ({"metric": "cell", "of": "a | b | c", "against": "", "value": 1, "sd": 1}, "a cell can be any statistic"),
+    ):  # fmt: skip
+        with pytest.raises(PlanError, match=expected):
+            plan_of(**changed)
+    with pytest.raises(PlanError, match=r"smallest_effect: got '0\.3 sd'"):
+        plan_parse({"hypotheses": [hypothesis_read("H1: mean(r) of a > b by 0.3 sd")]})

@@ -20,7 +20,12 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     study = sealed_study(instances=40, hypotheses=[H1], stopping="confidence_sequence")
     client = client_of(study)
     part = reverse("evaluation:live_plan", args=[study.pk])
-    assert "Computing the intervals with the latest judgments. <a" in client.get(part).content.decode()
+    opened = client.get(part).content.decode()
+    assert "Not computed yet." in opened
+    assert "Compute with the latest judgments" in opened
+    assert not PlanJob.objects.exists(), "opening a page starts nothing"
+    asked = client.post(part, follow=True).content.decode()
+    assert "Computing the intervals with the latest judgments. <a" in asked
     plan_job_run(job_pk=PlanJob.objects.get().pk)
     assert "nobody has judged yet" in client.get(part).content.decode()
     judge(study, instances=30)
@@ -36,14 +41,30 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     assert (valid["low"], valid["high"]) == (value.low, value.high)
     assert valid["high"] - valid["low"] > plain["high"] - plain["low"]
     assert cells["H1", "Result"]["text"] == ("supported" if value.low > 0 else "not supported")
+    assert "Judgments have been added or excluded since." in client.get(part).content.decode()
+    client.post(part)
+    api = f"/api/v1/studies/{study.slug}/plan/so-far/"
+    assert (client.get(api).json()["state"], client.post(api).status_code) == ("queued", 202)
     waiting = client.get(part, headers={"hx-request": "true"}).content.decode()
     assert "Computing the intervals with the latest judgments. These are the last ones." in waiting
     job = PlanJob.objects.get(state="queued")
-    assert client.get(part).status_code == 200
+    assert client.post(part).status_code == 302
     assert PlanJob.objects.filter(state="queued").count() == 1, "asked for once"
     plan_job_run(job_pk=job.pk)
     shown = client.get(part, headers={"hx-request": "true"}).content.decode()
     assert "Computing" not in shown
+    assert "Compute with" not in shown, "nothing has changed since"
+    told = client.get(api).json()
+    assert (told["state"], told["current"], told["values"][0]["low"]) == ("done", True, value.low)
+    viewer = client_of(study, role="viewer")
+    assert (viewer.get(part).status_code, viewer.post(part).status_code) == (200, 404)
+    job.inputs, job.digest, job.state, job.error = {}, "", "failed", "no memory"
+    job.result = None
+    job.save()
+    assert "The intervals couldn’t be computed: no memory" in client.get(part).content.decode()
+    assert "Compute with the latest judgments" in client.get(part).content.decode()
+    client.post(part)
+    plan_job_run(job_pk=PlanJob.objects.get(state="queued").pk)
     assert f"{number(value.low)} to {number(value.high)}" in shown
     assert number(plain["low"]) not in shown
     Study.objects.update(state="live", snapshot=study.snapshots.create(number=1, digest="d", content={}))
@@ -57,3 +78,5 @@ def test_without_a_stopping_rule_the_live_page_shows_nothing() -> None:
         reverse("evaluation:live_plan", args=[study.pk]), headers={"hx-request": "true"}
     )
     assert not shown.content.strip()
+    api = f"/api/v1/studies/{study.slug}/plan/so-far/"
+    assert (client_of(study).get(api).status_code, client_of(study).post(api).status_code) == (404, 409)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,7 +58,11 @@ def kept(study: Study, user: User) -> KeptStudy:
 
 
 def test_an_owner_keeps_a_study_downloads_it_and_brings_it_back(
-    ada: User, study: Study, queued: Queued
+    ada: User,
+    study: Study,
+    queued: Queued,
+    stored_files: Path,
+    django_capture_on_commit_callbacks: Any,
 ) -> None:
     client, address, judgments = browser(ada), f"/studies/{study.pk}/keep/", study.judgments.count()
     assert address in client.get(f"/admin/annotator/study/{study.pk}/manage/").content.decode()
@@ -68,6 +75,7 @@ def test_an_owner_keeps_a_study_downloads_it_and_brings_it_back(
         "it is stored encrypted, and only until the job has ended"
     )
     assert "Waiting for a worker" in client.get(sent["Location"]).content.decode()
+    assert client.get(address)["Location"] == sent["Location"], "a job works on it already"
     run_jobs()
     assert not Study.objects.filter(pk=study.pk).exists()
     assert "Download the file" in client.get(sent["Location"]).content.decode()
@@ -77,6 +85,7 @@ def test_an_owner_keeps_a_study_downloads_it_and_brings_it_back(
     assert AuditEntry.objects.filter(action=AuditAction.DOWNLOADED, target="kept study owls").exists()
     listed = client.get("/studies/kept/").content.decode()
     assert f"/studies/kept/{one.pk}/bring-back/" in listed
+    assert client.post(f"/studies/kept/{one.pk}/delete-file/").status_code == 404, "it is the only copy"
     make_study(slug="owls")
     back = f"/studies/kept/{one.pk}/bring-back/"
     refused = client.post(back, {"passphrase": PASSPHRASE})
@@ -91,7 +100,18 @@ def test_an_owner_keeps_a_study_downloads_it_and_brings_it_back(
     run_jobs()
     again = Study.objects.get(slug="owls-2")
     assert (again.pk, again.judgments.count(), bool(again.archived_at)) == (study.pk, judgments, True)
-    assert "No studies in files" in client.get("/studies/kept/").content.decode()
+    listed = client.get("/studies/kept/").content.decode()
+    assert "No studies in files" in listed
+    assert "Failed in" not in listed, "it has been brought back since"
+    assert "Files of studies that are back" in listed
+    eve, delete = browser(make_user("eve", staff=True)), f"/studies/kept/{one.pk}/delete-file/"
+    assert (eve.post(delete).status_code, client.get(delete).status_code) == (404, 405)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert client.post(delete).status_code == 302
+    assert not list((stored_files / "kept-studies").iterdir())
+    assert "that are back" not in client.get("/studies/kept/").content.decode()
+    assert client.delete(f"/api/v1/kept-studies/{one.pk}/file/").status_code == 404
+    assert AuditEntry.objects.filter(action=AuditAction.KEPT_FILE_DELETED).count() == 1
 
 
 def test_the_api_does_the_same(ada: User, study: Study, queued: Queued) -> None:
@@ -170,3 +190,38 @@ def test_a_job_whose_worker_was_killed_after_its_work_is_done(
     assert kept_job_run(job_pk=job.pk)
     job.refresh_from_db()
     assert (job.state, job.kept) == ("done", one)
+
+
+def test_what_a_killed_worker_left_is_removed(
+    ada: User, study: Study, queued: Queued, stored_files: Path
+) -> None:
+    """Its files are complete, but the study's rows are still there; or an upload has no job any more."""
+    job = keep_request(study=study, by=ada, passphrase=PASSPHRASE)
+    left = stored_files / "kept-studies" / "owls-left.foretell"
+    left.parent.mkdir()
+    left.write_bytes(b"complete")
+    left.with_name("owls-left.foretell.partial").write_bytes(b"half")
+    KeptJob.objects.filter(pk=job.pk).update(state="running", writes="kept-studies/owls-left.foretell")
+    uploads = stored_files / "kept-studies-uploads"
+    uploads.mkdir()
+    for name, hours in (("needed", 2), ("old", 2), ("new", 0)):
+        (uploads / name).write_bytes(b"x")
+        at = time.time() - 3600 * hours
+        os.utime(uploads / name, (at, at))
+    KeptJob.objects.filter(pk=job.pk).update(upload="kept-studies-uploads/needed")
+    kept_jobs_sweep()
+    assert sorted(path.name for path in uploads.iterdir()) == ["needed", "new"]
+    assert kept_job_run(job_pk=job.pk)
+    one = KeptStudy.objects.get()
+    assert [path.name for path in left.parent.iterdir()] == [Path(one.file).name]
+    assert not (uploads / "needed").exists()
+
+
+def test_a_job_that_failed_stays_on_the_list_for_a_week(ada: User, study: Study, queued: Queued) -> None:
+    keep_request(study=study, by=ada, passphrase=PASSPHRASE)
+    study_unarchive(study=study)
+    run_jobs()
+    shown = browser(ada).get("/studies/kept/").content.decode()
+    assert "Failed in the last seven days" in shown
+    KeptJob.objects.update(finished_at="2026-01-01T00:00Z")
+    assert "Failed" not in browser(ada).get("/studies/kept/").content.decode()

@@ -83,7 +83,8 @@ def test_power_is_computed_and_drawn_on_the_page() -> None:
     for number in range(20):
         make_item(study, instance=f"x{number // 2}", system="robot-ab"[:6] + "ab"[number % 2])
     client, page = client_of(study), reverse("evaluation:plan", args=[study.pk])
-    client.post(page, FORM)
+    spread = "\nH3: generality of robot-a > robot-b by 0.1 sd 0.2"
+    assert client.post(page, FORM | {"hypotheses": FORM["hypotheses"] + spread}).status_code == 302
     out = io.StringIO()
     call_command("analysis_plan", study.slug, power=True, runs=5, stdout=out)
     assert "H2: the hypothesis names no smallest effect of interest" in out.getvalue()
@@ -97,6 +98,9 @@ def test_power_is_computed_and_drawn_on_the_page() -> None:
     shown = client.get(page).content.decode()
     assert "Power of H1 against instances" in shown
     assert f"<td>{planned['judgments']}</td>" in shown
+    told = "H3: drawn from a normal distribution with the assumed standard deviation 0.2, one value for each instance"
+    assert told in shown
+    assert told in out.getvalue()
     wrong = client.post(page, {"power": "1", "precision": "7", "accuracy": "0.9", "clustering": "0.1"})
     assert wrong.status_code == 422
     assert "precision: got 7; expected a number between 0 and 1" in wrong.content.decode()

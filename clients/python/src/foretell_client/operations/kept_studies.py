@@ -7,7 +7,7 @@ from typing import Any, Literal, Required, TypedDict, Unpack
 from foretell_client.operations.shared import ReportState
 from foretell_client.transport import Download, File, Transport, part
 
-KeptJobKind = Literal["keep", "bring_back"]
+KeptJobKind = Literal["keep", "bring_back", "template"]
 
 
 class BringBack(TypedDict, total=False):
@@ -19,6 +19,7 @@ class BringBack(TypedDict, total=False):
     key_file: File
     file: File
     slug: str
+    as_template: bool
 
 
 class Keep(TypedDict, total=False):
@@ -32,7 +33,7 @@ class Keep(TypedDict, total=False):
 
 
 class KeptJob(TypedDict):
-    """A background job that keeps a study in a file or brings it back."""
+    """A background job that keeps a study in a file, brings it back, or makes a draft like it."""
 
     id: int
     kind: KeptJobKind
@@ -85,8 +86,8 @@ class KeptStudiesOperations:
         return reply
 
     def bring_back(self, id: int, /, **sent: Unpack[BringBack]) -> KeptJob:
-        """Make the study again, archived as it was, from the uploaded file or the installation's copy; a
-        background job does it.
+        """Make the study again, archived as it was, or a draft like it, from the uploaded file or the
+        installation's copy; a background job does it.
         """
         reply: KeptJob = self._http.json("POST", f"kept-studies/{id}/bring-back/", body=sent)
         return reply
@@ -94,6 +95,10 @@ class KeptStudiesOperations:
     def download(self, id: int, /) -> Download:
         """The encrypted file; 404 if the installation has no copy."""
         return self._http.download("GET", f"kept-studies/{id}/download/")
+
+    def file_delete(self, id: int, /) -> None:
+        """Delete the file of a study that was brought back; 404 while the study is only in it."""
+        self._http.nothing("DELETE", f"kept-studies/{id}/file/")
 
     def keep(self, study: str, /, **sent: Unpack[Keep]) -> KeptJob:
         """Write an archived study with its people to an encrypted file and remove it; a background job does

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from foretell_client.transport import Transport, part
 
-PlanPowerState = Literal["queued", "running", "done", "failed", "cancelled"]
+PlanJobState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class Plan(TypedDict):
@@ -24,7 +24,7 @@ class Plan(TypedDict):
 class PlanPower(TypedDict):
     """A calculation of a plan's power; ``result`` is null until it is done."""
 
-    state: PlanPowerState
+    state: PlanJobState
     done: int
     total: int
     assumed: Any
@@ -40,6 +40,17 @@ class PlanPowerAsk(TypedDict, total=False):
     precision: float
     accuracy: float
     clustering: float
+
+
+class PlanSoFar(TypedDict):
+    """The planned comparisons so far, as a worker computed them; ``values`` is null until it has."""
+
+    state: PlanJobState
+    values: Any
+    current: bool
+    error: str
+    created_at: str
+    finished_at: str | None
 
 
 class PlanOperations:
@@ -77,4 +88,16 @@ class PlanOperations:
     def seal(self, study: str, /) -> Plan:
         """Seal the plan; 409 if it is sealed already, or if people have judged."""
         reply: Plan = self._http.json("POST", f"studies/{part(study)}/plan/seal/")
+        return reply
+
+    def so_far(self, study: str, /) -> PlanSoFar:
+        """The latest calculation; 404 if there is none."""
+        reply: PlanSoFar = self._http.json("GET", f"studies/{part(study)}/plan/so-far/")
+        return reply
+
+    def so_far_create(self, study: str, /) -> PlanSoFar:
+        """Compute them with the latest judgments; a worker does it. 409 without a sealed plan that has a
+        stopping rule.
+        """
+        reply: PlanSoFar = self._http.json("POST", f"studies/{part(study)}/plan/so-far/")
         return reply

@@ -56,6 +56,7 @@ class Release(TypedDict):
     bytes: int | None
     sha256: str
     signing_key: str
+    workspace_key: str
     created_at: str
     started_at: str | None
     finished_at: str | None
