@@ -23,6 +23,8 @@ MOST_ITEMS, ORDERS = 20, 2
 #: An answer that no question has.
 NO_ANSWER = "\N{SECTION SIGN}"
 _MARK = "planted in "
+#: How a text that is planted in a column of each kind is written.
+_PLANTED = {"text": "{}", "markdown": "{}", "code": "{}", "image": "![{}](planted.png)"}
 
 
 @dataclass(frozen=True)
@@ -124,20 +126,22 @@ def _rendered(kind: DeclaredHitType, items: Items) -> str:
 
 
 def _staged(kind: DeclaredHitType, items: Items) -> str:
-    """Each text of an item is replaced by one that says where it is from, and looked for in the stages that don't show it."""
+    """Each text of an item, or of what its image shows, is replaced by one that says where it is from, and looked for in the
+    stages that don't show it."""
     stages = list(kind.declaration["stages"].values())
     rows = [row for _, row, _, _ in items if row is not None]
     if len(stages) == 1 or not rows:
         return "one stage" if len(stages) == 1 else "no items"
-    texts = [
-        name
+    texts = {
+        name: _PLANTED[one["kind"]]
         for name, one in kind.declaration["columns"].items()
-        if one["kind"] in ("text", "markdown", "code")
-    ]
+        if one["kind"] in _PLANTED
+    }
     marked, planted = dict(rows[0]), []
-    for name in texts:
-        if name in rows[0] and _is_item(kind, marked | {name: f"{_MARK}{name}."}):
-            marked[name] = f"{_MARK}{name}."
+    for name, written in texts.items():
+        text = written.format(f"{_MARK}{name}.")
+        if name in rows[0] and _is_item(kind, marked | {name: text}):
+            marked[name] = text
             planted.append(name)
     payload = kind.parse_item(marked).payload
     shown: set[str] = set()

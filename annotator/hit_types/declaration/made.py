@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from annotator.hit_types.contract import HitType
 from annotator.hit_types.declaration.asking import DeclaredQuestion
@@ -17,6 +18,8 @@ from annotator.hit_types.declaration.prompting import FORM, MATERIAL, QUESTIONS,
 from annotator.hit_types.declaration.shown import Layout, Presented
 from annotator.hit_types.declaration.slots import ReplyForm, form_of_reply
 from annotator.hit_types.formats import FORMATS_KEY
+from annotator.hit_types.images import IMAGE, StoredImage, image_columns, image_names, images_resolve
+from annotator.hit_types.instructions import examples_changed
 from annotator.hit_types.reading import Row, is_blank
 from annotator.hit_types.replies import Labels
 from annotator.hit_types.shapes import (
@@ -69,11 +72,48 @@ class DeclaredHitType(HitType):
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row and return the item; the formats that the file declares need not be in the row."""
-        if self.written:
-            given = Row(row).json(FORMATS_KEY)
-            if is_blank(given) or isinstance(given, Mapping):
-                row = {**row, FORMATS_KEY: {**self.written, **(given or {})}}
+        row = self.with_formats(row)
+        if image_columns(row):
+            row, faults = images_resolve(row, None)
+            if faults:
+                raise FieldErrors(faults)
         return super().parse_item(row)
+
+    def with_formats(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A row with the formats that the file declares; a row can declare those of other columns."""
+        if not self.written:
+            return row
+        given = Row(row).json(FORMATS_KEY)
+        if not (is_blank(given) or isinstance(given, Mapping)):
+            return row
+        return {**row, FORMATS_KEY: {**(given or {}), **self.written}}
+
+    @cached_property
+    def _images_shown(self) -> frozenset[str]:
+        cases = [one for which in ("examples", "practice", "exam") for one in self.declaration.get(which, ())]
+        payloads = (
+            [self.parse_item(one["item"]).payload for one in cases] if IMAGE in self.written.values() else []
+        )
+        return frozenset(name for payload in payloads for name in image_names(payload))
+
+    def images_shown(self) -> frozenset[str]:
+        """The names of the image files that the file's examples, practice and exam show."""
+        return self._images_shown
+
+    def with_images(self, known: Mapping[str, StoredImage]) -> Self:
+        """The type whose examples, practice and exam show a study's uploaded images; those that it lacks stay in words."""
+        if not self.images_shown() & set(known):
+            return self
+
+        def shown(payload: JSON) -> JSON:
+            resolved, faults = images_resolve(payload, known)
+            return payload if faults else resolved
+
+        questions = {
+            which: tuple(replace(one, payload=shown(one.payload)) for one in getattr(self, which))
+            for which in ("practice", "exam")
+        }
+        return self.replaced(instructions=examples_changed(self.instructions, shown), **questions)
 
     def read_item(self, row: Row) -> tuple[JSON, Material]:
         """The payload and the material of an import row."""

@@ -13,6 +13,7 @@ from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.prompting import material_text, prompt_draft
 from annotator.hit_types.declaration.texts import texts_marked
+from annotator.hit_types.images import images_in_words
 from annotator.hit_types.shapes import JSON, Defaults, FieldErrors, Question, Variable
 
 EXAMPLES_HEADING = "## Worked examples"
@@ -42,6 +43,7 @@ def hit_type_made(spec: Mapping[str, Any]) -> DeclaredHitType:
         "defaults": _defaults(spec.get("defaults", {})),
         "columns": columns_of(spec),
         "written": formats_of(spec),
+        "undescribed": tuple(n for n, one in spec["columns"].items() if not one.get("described", True)),
         "variables": tuple(variable for variable, _, _ in variables),
         "measured": tuple(variables),
         "headline": spec.get("headline") or next((v.name for v, _, _ in variables if not v.structured), ""),
@@ -188,7 +190,7 @@ def prompt_made(kind: DeclaredHitType, cases: list[tuple[JSON, JSON]]) -> str:
     for number, stage in enumerate(kind.declaration["stages"]):
         pairs = demonstrations.setdefault(stage, [])
         for spec, (payload, gold) in zip(kind.declaration.get("examples", ()), cases, strict=True):
-            shown = kind.stages(payload)[number]
+            shown = kind.stages(images_in_words(payload))[number]
             mine = {asked.name: gold[asked.name] for asked in shown.fields if asked.name in gold}
             try:
                 whole = kind.parse_response(payload, mine, number)

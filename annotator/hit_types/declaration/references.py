@@ -121,7 +121,7 @@ class References:
         kind = one["kind"]
         if kind == "label" and not one.get("labels") and not one.get("options"):
             self.faults.add(at, "has kind label; expected its labels, or options: a column of kind options")
-        for key, kinds in (("labels", ("label",)), ("options", ("label", *_TEXTS)), ("unit", ("number",)),
+        for key, kinds in (("labels", ("label",)), ("described", ("image",)), ("options", ("label", *_TEXTS)), ("unit", ("number",)),
                            ("least", LISTS), ("most", LISTS), ("shuffled", ("units",))):  # fmt: skip
             if key in one and kind not in kinds:
                 self.faults.add((*at, key), f"can't be given for kind {kind}; only for {' and '.join(kinds)}")
