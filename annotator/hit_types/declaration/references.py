@@ -78,6 +78,16 @@ class References:
         self._keys("exam")
         self._defaults()
 
+    def check_arm(self) -> None:
+        """Check what an arm makes of a file that is right by itself: ``self.value`` hides some columns and lacks some questions."""
+        for name, one in self.columns.items():
+            if "options" in one and not one.get("hidden"):
+                self._column_of(("columns", name, "options"), one["options"], ("options",))
+        self._shuffled()
+        for stage, held in self.stages.items():
+            for name in held["questions"]:
+                self._question(stage, name, ("stages", stage, "questions", name))
+
     def _columns(self) -> None:
         path: Path = ("columns",)
         for name in self._names(path):

@@ -47,7 +47,9 @@ class Layout:
         self.shows: list[Mapping[str, Any]] = [stage["show"] for stage in spec["stages"].values()]
         self.shuffled: tuple[str, ...] = tuple(spec.get("shuffled", {}).get("columns", ()))
         self.shuffled_label: str = spec.get("shuffled", {}).get("label", "")
-        self.orders = [name for name, one in self.columns.items() if one.get("shuffled")]
+        self.orders = [
+            name for name, one in self.columns.items() if one.get("shuffled") and not one.get("hidden")
+        ]
         asked = [one for stage in spec["stages"].values() for one in stage["questions"].values()]
         #: Columns of units and turns that are asked about one by one, with the roles of those that are: each is a block of its own.
         self.by_unit = {one["for_each"]: one.get("roles", ()) for one in asked if one.get("for_each")}

@@ -13,6 +13,7 @@ TWIN_FILE = Path(__file__).with_name("simulation.yaml")
 KINDS_FILE = Path(__file__).with_name("every_kind.yaml")
 MORE_FILE = Path(__file__).with_name("more_kinds.yaml")
 PICTURES_FILE = Path(__file__).with_name("pictures.yaml")
+ARMS_FILE = Path(__file__).with_name("arms.yaml")
 GALLERY_FILES = sorted(GALLERY.glob("*.yaml"))
 
 
