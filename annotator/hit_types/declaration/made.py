@@ -23,7 +23,7 @@ from annotator.hit_types.formats import FORMATS_KEY
 from annotator.hit_types.images import IMAGE, StoredImage, image_columns, image_names, images_resolve
 from annotator.hit_types.instructions import Example, examples_changed, instruction_parts
 from annotator.hit_types.prompting import prompt_part
-from annotator.hit_types.reading import Row, is_blank
+from annotator.hit_types.reading import Row, is_blank, parse_fields
 from annotator.hit_types.replies import Labels
 from annotator.hit_types.shapes import (
     JSON,
@@ -158,7 +158,7 @@ class DeclaredHitType(HitType):
         )
 
     def _fields(self, asked: tuple[DeclaredQuestion, ...], seen: Presented) -> tuple[Field, ...]:
-        return tuple(field for one in asked for field in one.fields(seen))
+        return tuple(field for one in asked for field in one.fields_shown(seen))
 
     def units(self, payload: JSON) -> tuple[str, ...]:
         """The entries and options that are judged one by one; the item itself, if a question is about the item."""
@@ -173,8 +173,11 @@ class DeclaredHitType(HitType):
         self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
     ) -> JSON:
         """Check the values sent for one stage; raises ``FieldErrors``."""
-        asked = self._of(payload).stages[stage][2]
-        response = super().parse_response(payload, self._received(raw, asked), stage, presentation)
+        screens = self._of(payload)
+        asked = screens.stages[stage][2]
+        # Without the blocks, which an answer doesn't need: a turn parses one answer and shows one task.
+        fields = self._fields(asked, screens.layout.presented(payload, presentation))
+        response = parse_fields(fields, self._received(raw, asked))
         self._check(response, payload, asked)
         return response
 
