@@ -48,7 +48,7 @@ def arm_spec(spec: Mapping[str, Any], arm: str) -> dict[str, Any]:
     own = spec[KEY][arm]
     hides, drops = set(own["hides"]), set(own.get("drops", ()))
     worded, labelled = own.get("questions", {}), own.get("show", {})
-    stages = {}
+    stages: dict[str, Any] = {}
     for stage, one in spec["stages"].items():
         changed = {
             **one,

@@ -225,7 +225,7 @@ class _Reader:
         renamed = {name: values[source] for name, source in self.source.items() if source in values}
         read = self.usual | renamed | dict(self.constants)
         try:
-            read = self.kind.with_formats(read)
+            read = dict(self.kind.with_formats(read))
             if image_columns(read):
                 read, faults = images_resolve(read, self.images)
                 if faults:
