@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from annotator.hit_types.answers import YES_NO_WORDS, Answers
 from annotator.hit_types.arms import arm_of
 from annotator.hit_types.columns import ItemReader
 from annotator.hit_types.formats import format_of
+from annotator.hit_types.images import StoredImage
 from annotator.hit_types.reading import Row
 from annotator.hit_types.replies import Labels, read_answer, read_answers, write_answer, write_answers
 from annotator.hit_types.shapes import JSON, Block, Column, Field, Material, Rating, Stage, Variable
@@ -102,6 +103,21 @@ class DeclaredParts:
     def read_item(self, row: Row) -> tuple[JSON, Material]:
         """The payload and the material of an import row; errors are collected in ``row``."""
         return self._reader.read(row)
+
+    #: The columns with images for which their alternative text can't stand: only models that are sent images are asked.
+    undescribed: ClassVar[tuple[str, ...]] = ()
+
+    def with_formats(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An import row with the formats that the type itself declares for its columns; most types leave them to the row."""
+        return row
+
+    def images_shown(self) -> frozenset[str]:
+        """The names of the image files that the type's own examples, practice and exam show; most types show none."""
+        return frozenset()
+
+    def with_images(self, known: Mapping[str, StoredImage]) -> Self:
+        """The type whose examples, practice and exam show a study's uploaded images, which are ``known`` by their names."""
+        return self
 
     @cached_property
     def _reader(self) -> ItemReader:

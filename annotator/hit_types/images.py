@@ -28,6 +28,7 @@ _REFERENCE = re.compile(
     r'!\[(?P<alt>.*)\]\((?P<name>.+?)(?: "(?P<width>[0-9]{1,5})x(?P<height>[0-9]{1,5}) sha256:(?P<digest>[0-9a-f]{64})")?\)',
     re.DOTALL,
 )
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}:)?//|data:", re.IGNORECASE)
 _FILE_NAME = re.compile(r"[^\n]{1,145}\.[A-Za-z]{3,4}")
 _HOW = "write ![what the image shows](file.png), or the file's name here and what it shows in the column alt"
 
@@ -95,6 +96,11 @@ def image_fault(text: str) -> str:
     found = read_image(text)
     if found is None:
         return f"is not an image: {_HOW}"
+    if _ADDRESS.match(found.name):
+        return (
+            f"the image {found.name[:80]!r} is an address, and images of other servers are never shown: upload the file, and write"
+            " its name here"
+        )
     if not found.alt:
         return f"the image {found.name!r} has no alternative text: {_HOW}"
     if len(found.alt) > MAX_ALT:
@@ -155,6 +161,24 @@ def images_by_digest(payload: Mapping[str, Any]) -> dict[str, ImageText]:
     return found
 
 
+def image_names(payload: Mapping[str, Any]) -> list[str]:
+    """The names of the files that an item shows, as its texts give them.
+
+    >>> image_names({"input": "![An owl](o.png)", "alt": "", "formats": {"input": "image"}})
+    ['o.png']
+    """
+    found: list[str] = []
+
+    def note(text: str) -> str:
+        if (image := read_image(text)) is not None:
+            found.append(image.name)
+        return text
+
+    for name in image_columns(payload):
+        each_text(payload.get(name), note)
+    return found
+
+
 def image_columns(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns of a row, or the parts of an item, that are declared as images under ``formats``."""
     declared = values.get("formats")
@@ -188,12 +212,12 @@ def each_text(value: Any, change: Any) -> Any:
 
 
 def images_resolve(
-    values: Mapping[str, Any], known: Mapping[str, StoredImage]
+    values: Mapping[str, Any], known: Mapping[str, StoredImage] | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """A row or an item with the digest of each image that it names, and the errors by column.
 
     ``known`` has the study's uploaded images by file name. A text that has a digest already keeps it if a known file has
-    the same.
+    the same. With None, images are only named, since nobody has uploaded any: those in the file of a HIT type.
 
     >>> owl = StoredImage("ab" * 32, 640, 480)
     >>> row = {"input": "owl.png", "alt": "An owl", "formats": {"input": "image"}}
@@ -214,14 +238,14 @@ def images_resolve(
                 return text
             found = read_image(text)
             if found is None:
-                if not _FILE_NAME.fullmatch(text.strip()):
+                if not (_FILE_NAME.fullmatch(text.strip()) or _ADDRESS.match(text.strip())):
                     return text  # the type says what is expected in this column
                 bare += 1
                 found = ImageText(alt, text.strip())
-            if fault := image_fault(str(found)) or _unknown(found, known):
+            if fault := image_fault(str(found)) or ("" if known is None else _unknown(found, known)):
                 errors.setdefault(name, fault)
                 return text
-            if found.stored is None:
+            if found.stored is None and known is not None:
                 found = ImageText(found.alt, found.name, known[found.name])
             return str(found)
 

@@ -24,6 +24,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +92,30 @@ def instruction_parts(markdown: str) -> list[Text | Example]:
         number = end + 1
     _keep_text(parts, held)
     return parts
+
+
+def examples_changed(markdown: str, change: Callable[[JSON], JSON]) -> str:
+    """Instructions whose worked examples have their payloads changed by a function; one that can't be read stays as it is.
+
+    >>> text = '```example\\n{"payload": {"a": 1}, "response": {}, "reasoning": "So."}\\n```'
+    >>> examples_changed(text, lambda payload: {"b": 2}).splitlines()[1]
+    '{"payload": {"b": 2}, "response": {}, "reasoning": "So."}'
+    """
+    lines, number = markdown.replace("\r\n", "\n").split("\n"), 0
+    while number < len(lines):
+        fence = _FENCE.match(lines[number])
+        end = _fence_end(lines, number, fence.group(1)) if fence else None
+        if fence is None or end is None:
+            number += 1
+            continue
+        if fence.group(2).strip() == "example":
+            with suppress(ValueError, RecursionError, KeyError, TypeError):
+                raw = json.loads("\n".join(lines[number + 1 : end]))
+                raw = {**raw, "payload": change(raw["payload"])}
+                lines[number + 1 : end] = [json.dumps(raw, ensure_ascii=False)]
+                end = number + 2
+        number = end + 1
+    return "\n".join(lines)
 
 
 def for_variant(markdown: str, *names: str) -> str:

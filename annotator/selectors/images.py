@@ -11,19 +11,14 @@ from django.db import connection
 from django.http import Http404
 from django.urls import reverse
 
-from annotator.hit_types.images import StoredImage, image_columns, read_image
+from annotator.hit_types.images import image_columns, read_image
 from annotator.models import Participation, Study, StudyImage
-from annotator.selectors.study import studies_for
+from annotator.selectors.study import known_hit_type, studies_for
+from annotator.selectors.uploaded_images import images_of
 
 log = logging.getLogger(__name__)
 
 _SALT = "annotator.image"
-
-
-def images_of(*, study: Study) -> dict[str, StoredImage]:
-    """A study's images by the names of their files."""
-    rows = study.images.values_list("name", "digest", "width", "height")
-    return {name: StoredImage(digest, width, height) for name, digest, width, height in rows}
 
 
 def images_used(*, study: Study) -> dict[str, int]:
@@ -47,7 +42,15 @@ def images_used(*, study: Study) -> dict[str, int]:
             """,
             {"study": study.pk},
         )
-        return dict(cursor.fetchall())
+        used = dict(cursor.fetchall())
+    kind = known_hit_type(study)
+    if kind is not None and (shown := kind.images_shown()):
+        used |= {
+            one.digest: used.get(one.digest, 0)
+            for name, one in images_of(study=study).items()
+            if name in shown
+        }
+    return used
 
 
 def image_uses(*, study: Study) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from annotator.hit_types.confidence import with_confidence
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Judgment, Membership, Study, WorkspaceMember
 from annotator.selectors.declaration import declaration_kind
+from annotator.selectors.uploaded_images import images_of
 
 log = logging.getLogger(__name__)
 
@@ -212,6 +213,8 @@ def _adapted(kind: HitType, study: Study) -> HitType:
     if payload is None and study.variant:
         payload = kind.expected(study.variant)
     kind = kind.for_item(payload) if payload else kind
+    if kind.images_shown():
+        kind = kind.with_images(images_of(study=study))
     return _with_own(kind.with_arms(study.control_arms), study)
 
 

@@ -23,6 +23,8 @@ MOST_ITEMS, ORDERS = 20, 2
 #: An answer that no question has.
 NO_ANSWER = "\N{SECTION SIGN}"
 _MARK = "planted in "
+#: How a text that is planted in a column of each kind is written.
+_PLANTED = {"text": "{}", "markdown": "{}", "code": "{}", "image": "![{}](planted.png)"}
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,11 @@ def declared_checks(kind: DeclaredHitType) -> list[TypeCheck]:
         ("Items and answers of the file are read", lambda: _parsed(kind, items)),
         ("Every stage can be shown", lambda: _rendered(kind, items)),
         ("No stage contains what a later one shows", lambda: _staged(kind, items)),
+        ("No control arm contains what it hides", lambda: _arms_hidden(kind, items)),
         ("A rater can do every task, and wrong input is refused", lambda: _played(kind, items)),
         ("A model's reply is read as the answer that it gives", lambda: _replied(kind, items)),
     )
-    return [_run(name, check) for name, check in checks]
+    return [_run(name, check) for name, check in checks if kind.control_arms or "control arm" not in name]
 
 
 def _run(name: str, check: Callable[[], str]) -> TypeCheck:
@@ -68,11 +71,17 @@ def _run(name: str, check: Callable[[], str]) -> TypeCheck:
 
 def _items(kind: DeclaredHitType) -> Iterator[tuple[str, Mapping[str, Any] | None, JSON, JSON]]:
     """(where it is, the row, the payload, the answers) of each item of the file; without any, of its columns' examples."""
+    sample = sample_payload(kind) if kind.control_arms else None
+    if sample is not None:
+        yield from ((f"arms.{arm}", None, kind.control(sample, arm), {}) for arm in kind.control_arms)
     found = False
     for which in ("examples", "practice", "exam", "material"):
         for number, case in enumerate(kind.declaration.get(which, ()), 1):
             found = True
             yield (f"{which}[{number}]", case["item"], *case_of(kind, case))
+    for arm, texts in kind.arm_texts.items():
+        for one in (*texts.practice, *texts.exam):
+            yield f"arms.{arm}, question {one.key}", None, one.payload, one.gold
     if not found and (payload := sample_payload(kind)) is not None:
         yield "the columns' examples", None, payload, {}
 
@@ -124,22 +133,13 @@ def _rendered(kind: DeclaredHitType, items: Items) -> str:
 
 
 def _staged(kind: DeclaredHitType, items: Items) -> str:
-    """Each text of an item is replaced by one that says where it is from, and looked for in the stages that don't show it."""
+    """Each text of an item, or of what its image shows, is replaced by one that says where it is from, and looked for in the
+    stages that don't show it."""
     stages = list(kind.declaration["stages"].values())
     rows = [row for _, row, _, _ in items if row is not None]
     if len(stages) == 1 or not rows:
         return "one stage" if len(stages) == 1 else "no items"
-    texts = [
-        name
-        for name, one in kind.declaration["columns"].items()
-        if one["kind"] in ("text", "markdown", "code")
-    ]
-    marked, planted = dict(rows[0]), []
-    for name in texts:
-        if name in rows[0] and _is_item(kind, marked | {name: f"{_MARK}{name}."}):
-            marked[name] = f"{_MARK}{name}."
-            planted.append(name)
-    payload = kind.parse_item(marked).payload
+    payload, planted = _planted(kind, rows[0])
     shown: set[str] = set()
     for number, stage in enumerate(kind.stages(payload)):
         shown |= set(stages[number].get("show", {}))
@@ -151,6 +151,41 @@ def _staged(kind: DeclaredHitType, items: Items) -> str:
                 f"stage {stage.name} contains the column {leaked}, which is shown later or never"
             )
     return f"{plural(len(stages), 'stage')}, {plural(len(planted), 'column')} of text"
+
+
+def _arms_hidden(kind: DeclaredHitType, items: Items) -> str:
+    """The same, looked for in the screens and prompts of each control arm that hides it."""
+    rows = [row for _, row, _, _ in items if row is not None]
+    if not rows:
+        return "no items"
+    payload, planted = _planted(kind, rows[0])
+    own, count = kind.with_arms(kind.control_arms), 0
+    for arm, hidden in kind.control_arms.items():
+        control = kind.control(payload, arm)
+        for number, stage in enumerate(own.stages(control)):
+            count += 1
+            said = stage_html(kind, stage) + "".join(one.content for one in own.prompt(control, number))
+            if leaked := next(
+                (name for name in planted if name in hidden and f"{_MARK}{name}." in said), None
+            ):
+                raise _CheckFailed(f"arm {arm} contains the column {leaked}, which it hides")
+    return f"{plural(len(kind.control_arms), 'arm')}, {plural(count, 'screen')} and as many prompts"
+
+
+def _planted(kind: DeclaredHitType, row: Mapping[str, Any]) -> tuple[JSON, list[str]]:
+    """The item of a row whose texts say which column they are of, and these columns."""
+    texts = {
+        name: _PLANTED[one["kind"]]
+        for name, one in kind.declaration["columns"].items()
+        if one["kind"] in _PLANTED
+    }
+    marked, planted = dict(row), list[str]()
+    for name, written in texts.items():
+        text = written.format(f"{_MARK}{name}.")
+        if name in row and _is_item(kind, marked | {name: text}):
+            marked[name] = text
+            planted.append(name)
+    return kind.parse_item(marked).payload, planted
 
 
 def _is_item(kind: DeclaredHitType, row: Mapping[str, Any]) -> bool:
@@ -200,13 +235,13 @@ def _bad_input(stage: Stage, raw: JSON) -> Iterator[tuple[JSON, set[str]]]:
 
 
 def _replied(kind: DeclaredHitType, items: Items) -> str:
-    count = 0
+    count, own = 0, kind.with_arms(kind.control_arms)
     for number, (where, _, payload, gold) in enumerate(items):
         before: JSON = {}
         for step, stage in enumerate(kind.stages(payload)):
             raw = rehearsal_answer(stage, gold=gold, item_key=where, accuracy=1.0, rng=Random(number))
             response = kind.parse_response(payload, raw, step)
-            kind.prompt(payload, step, before)
+            own.prompt(payload, step, before)
             read = kind.parse_response(
                 payload, kind.parse_reply(kind.write_reply(payload, response, step), payload, step), step
             )

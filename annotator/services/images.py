@@ -17,6 +17,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotator.core.archives import ARCHIVE_ERRORS
@@ -25,6 +26,7 @@ from annotator.core.words import plural
 from annotator.models import AuditAction, Study, StudyImage, User, Workspace
 from annotator.selectors.images import images_used
 from annotator.selectors.storage import storage_room
+from annotator.selectors.study import known_hit_type
 from annotator.services.audit import audit_write
 
 #: Problems and names of one upload that are listed.
@@ -259,7 +261,9 @@ def images_copy(*, study: Study, copy: Study) -> None:
             for one in study.images.all()
         )
         return
-    for one in study.images.filter(digest__in=images_used(study=copy)):
+    kind = known_hit_type(copy)
+    by_name = Q(name__in=kind.images_shown() if kind else ())
+    for one in study.images.filter(Q(digest__in=images_used(study=copy)) | by_name):
         try:
             with default_storage.open(one.file) as file:
                 content = file.read()

@@ -17,8 +17,8 @@ from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import payload_fault
 from annotator.models import Assignment, AuditAction, Exclusion, Item, Message, Place, Study, User
 from annotator.models.replacement import MOST_RATERS
-from annotator.selectors.images import images_of
 from annotator.selectors.study import study_hit_type
+from annotator.selectors.uploaded_images import images_of
 from annotator.services.assignment_lock import tasks_and_places_lock
 from annotator.services.audit import audit_write
 from annotator.services.collect_again import corrected_places_open

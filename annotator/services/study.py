@@ -37,6 +37,7 @@ from annotator.selectors.declared_type import names_in, version_offered
 from annotator.selectors.exit_faults import exit_warnings
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import original_digests, original_texts
+from annotator.selectors.uploaded_images import images_of
 from annotator.selectors.workload import Workload, study_workload
 from annotator.services.audit import audit_change, audit_write
 from annotator.services.control_arms import control_items_make
@@ -141,6 +142,11 @@ def launch_faults(study: Study) -> list[str]:
             faults.append(
                 f"{study.shared_items:,} items are for all raters, but there are only {ordinary:,}."
             )
+    if missing := sorted(kind.images_shown() - set(images_of(study=study))):
+        faults.append(
+            f"The examples, practice or exam of the HIT type show images that haven't been uploaded to the study: {listed(missing)}."
+            " Upload them on the page Images."
+        )
     return faults + settings_faults(study) + exam_faults(study) + pay_faults(study)
 
 

@@ -18,9 +18,9 @@ from annotator.models import PanelLinks, Study
 from annotator.models.study_settings.allocation import WholeExplanations
 from annotator.recruitment.registry import panel_get
 from annotator.recruitment.return_addresses import return_address_fault
-from annotator.selectors.images import images_of
 from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import declared_hit_type
+from annotator.selectors.uploaded_images import images_of
 
 
 def study_clean(study: Study, *, images_from: Study | None = None) -> None:

@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 
 def main() -> None:
@@ -82,20 +83,31 @@ def counted() -> tuple[float, ...]:
     return time.process_time(), backend, pages, images, log
 
 
-def grown(items: int, judgments: int):  # type: ignore[no-untyped-def]
-    """A launched study with this many items and judgments; a third of its places are free."""
+def grown(items: int, judgments: int, source: bytes = b""):  # type: ignore[no-untyped-def]
+    """A launched study with this many items and judgments; a third of its places are free.
+
+    ``source`` is the file of a declared type whose items have the columns of ``simulation``, which is the type without one.
+    """
     from django.db import connection
 
     from annotator.models import Study
     from annotator.services.study import study_create, study_launch
 
     per_item = judgments // items
-    easy = {"consent_text": "", "practice_required": False, "exam_required": False}
+    easy: dict[str, Any] = {"consent_text": "", "practice_required": False, "exam_required": False}
     easy |= {"joins_per_hour": None, "joins_per_address": None}
+    hit_type, slug = "simulation", f"growth-{items}"
+    if source:
+        from annotator.models import Workspace
+        from annotator.services.declared_type import declared_type_save
+
+        easy["workspace"] = Workspace.objects.create(name="Declared")
+        hit_type = declared_type_save(workspace=easy["workspace"], by=None, source=source).type.name
+        slug = f"declared-{items}"
     study = study_create(
         by=None,
-        hit_type="simulation",
-        slug=f"growth-{items}",
+        hit_type=hit_type,
+        slug=slug,
         title="Growth",
         redundancy=max(3, per_item + 2),
         **easy,

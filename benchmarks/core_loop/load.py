@@ -5,6 +5,9 @@
 The baseline (``floor.py``) takes turns with it, under the same server with the same number of workers: the ratio says more
 than the seconds, which vary with the machine. Postgres and this load generator share the processors with both. Every
 answer is followed by the next item; a judgment is one request here and two in the baseline.
+
+With ``--beside FILE``, the file of a HIT type that asks what ``simulation`` asks, a study of this type takes turns with one of the
+built-in type instead, on the same server: the ratio says what it costs to declare a type in a file.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ITEMS = 20_000
 FORM = re.compile(r'<form\b[^>]*\baction="(/task/(\d+)/)"[^>]*>(.*?)</form>', re.S)
 INPUT = re.compile(r'<input\b[^>]*type="hidden"[^>]*>', re.S)
+INSTRUCTIONS = re.compile(r"/study/[a-z0-9-]+/instructions/")
 NAMED = re.compile(r'name="([^"]*)"'), re.compile(r'value="([^"]*)"')
 
 
@@ -86,7 +90,7 @@ def work_here(port: int, join: str, tally: Tally, begin: threading.Barrier, over
     client.follow("GET", join)
     page = client.follow("POST", join, {})
     if FORM.search(page) is None:
-        page = client.follow("POST", f"/study/growth-{ITEMS}/instructions/", {})
+        page = client.follow("POST", INSTRUCTIONS.search(page)[0], {})  # type: ignore[index]
     begin.wait()
     while not over.is_set():
         task = FORM.search(page)
@@ -172,11 +176,11 @@ class Server:
         stop(self.child, (signal.SIGTERM, 10))
 
 
-def make_study(environment: dict[str, str], most: int) -> str:
-    """A launched study without consent, practice and exam; returns its invitation."""
+def make_study(environment: dict[str, str], most: int, source: bytes = b"") -> str:
+    """A launched study without consent, practice and exam, of a declared type if there is a file; returns its invitation."""
     code = f"""
 from benchmarks.core_loop.growth import grown
-study = grown({ITEMS}, 0)
+study = grown({ITEMS}, 0, {source!r})
 study.redundancy = {most}
 print('/join/' + study.join_token + '/')
 """
@@ -192,6 +196,9 @@ def main() -> None:
     parser.add_argument("--annotators", type=int, nargs="+", default=[1, 8, 64, 200])
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--beside", type=Path, help="the file of a declared type that asks what simulation asks"
+    )
     options = parser.parse_args()
     most = max(options.annotators)
     with tempfile.TemporaryDirectory(prefix="foretell-load-") as directory:
@@ -212,15 +219,20 @@ def main() -> None:
             ):
                 subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=ours, check=True)
             join = make_study(ours, most)
-            subprocess.run(
-                [sys.executable, "-m", "benchmarks.core_loop.floor", str(ITEMS), str(most)],
-                cwd=ROOT, env=floor, check=True,
-            )  # fmt: skip
-            running = [
-                Server("foretell.wsgi:application", ours),
-                Server("benchmarks.core_loop.floor:application", {**floor, "FLOOR_K": "1000000"}),
-            ]
-            accepted = compare(options, running[0].port, running[1].port, join)
+            if options.beside:
+                declared = make_study(ours, most, options.beside.read_bytes())
+                running = [Server("foretell.wsgi:application", ours)]
+                accepted = beside(options, running[0].port, join, declared)
+            else:
+                subprocess.run(
+                    [sys.executable, "-m", "benchmarks.core_loop.floor", str(ITEMS), str(most)],
+                    cwd=ROOT, env=floor, check=True,
+                )  # fmt: skip
+                running = [
+                    Server("foretell.wsgi:application", ours),
+                    Server("benchmarks.core_loop.floor:application", {**floor, "FLOOR_K": "1000000"}),
+                ]
+                accepted = compare(options, running[0].port, running[1].port, join)
             with psycopg.connect(ours["DATABASE_URL"]) as connection:
                 check_ledger(connection, accepted)
         finally:
@@ -264,6 +276,34 @@ def compare(options: argparse.Namespace, ours: int, floor: int, join: str) -> li
             f"{statistics.median(times) * 1000:>8.1f} {p95(times) * 1000:>8.1f} "
             f"{p95([second for tally in there for second in tally.seconds]) * 1000:>10.1f}"
             + (f"  {len(faults)} faults: {faults[0]}" if faults else ""),
+            flush=True,
+        )
+    return accepted
+
+
+def beside(options: argparse.Namespace, port: int, built_in: str, declared: str) -> list[int]:
+    """Print a line for each number of annotators: judgments per second of both studies, and the median ratio of neighbouring rounds."""
+    accepted: list[int] = []
+    print(
+        f"{'annotators':>10} {'built-in/s':>12} {'declared/s':>12} {'ratio':>6} {'p95 ms':>8} {'declared':>9}"
+    )
+    for count in options.annotators:
+        tallies: dict[str, list[Tally]] = {built_in: [], declared: []}
+        for number in range(options.rounds):
+            for join in (built_in, declared) if number % 2 == 0 else (declared, built_in):
+                tallies[join].append(measure(work_here, port, [join] * count, options.seconds))
+        accepted += [pk for held in tallies.values() for tally in held for pk in tally.accepted]
+        faults = [fault for held in tallies.values() for tally in held for fault in tally.faults]
+        rates = [[one.judgments / options.seconds for one in held] for held in tallies.values()]
+        ratio = statistics.median(
+            there / here if here else float("nan") for here, there in zip(*rates, strict=True)
+        )
+        times = [
+            p95([second for tally in held for second in tally.seconds]) * 1000 for held in tallies.values()
+        ]
+        print(
+            f"{count:>10} {statistics.median(rates[0]):>12.1f} {statistics.median(rates[1]):>12.1f} {ratio:>6.3f} "
+            f"{times[0]:>8.1f} {times[1]:>9.1f}" + (f"  {len(faults)} faults: {faults[0]}" if faults else ""),
             flush=True,
         )
     return accepted

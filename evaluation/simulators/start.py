@@ -39,6 +39,14 @@ def simulation_draft(
         kind = study_hit_type(study)
     except KeyError as error:
         raise ValidationError({"study": str(error)}) from None
+    if kind.undescribed and not endpoint.images:
+        raise ValidationError(
+            {
+                "endpoint": f"Tasks of {kind.title} show images ({', '.join(kind.undescribed)}) that can't be described in words, and"
+                f" {endpoint} isn't set up to be sent images. Choose an endpoint that takes images, or tick “images” in its settings if"
+                " its model can see them."
+            }
+        )
     plan = plan or RunPlan()
     model = plan.model or endpoint.model
     if not allow_own_model and model in models_explained(study=study):

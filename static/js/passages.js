@@ -5,6 +5,9 @@
   const { foretell } = window;
   const LINE = /^\s*([^/@:"]+?)\s*(?:\/\s*([^/@:"]+?)\s*)?(?:@\s*(\d+)\s*-\s*(\d+)\s*)?(?::\s*(".*"|\S.*))?\s*$/;
 
+  /* Longer than browsers take to select a word. */
+  const LONG_PRESS_MS = 750;
+
   const element = (name, properties = {}, ...inner) => {
     const made = Object.assign(document.createElement(name), properties);
     made.append(...inner);
@@ -264,8 +267,24 @@
 
     listen() {
       let touch = false;
-      this.place.addEventListener("pointerdown", ({ pointerType }) => (touch = pointerType === "touch"));
+      /* A long press selects a word where the browser does that for touch. Elsewhere nothing comes of it, no click either, so it counts as a tap. */
+      let held = 0;
+      let pressed = false;
+      const release = () => clearTimeout(held);
+      this.place.addEventListener("pointerdown", (event) => {
+        touch = event.pointerType === "touch";
+        pressed = false;
+        release();
+        if (!touch) return;
+        held = setTimeout(() => {
+          if (this.chosen()) return;
+          pressed = true;
+          this.tap(event);
+        }, LONG_PRESS_MS);
+      });
+      for (const name of ["pointerup", "pointercancel", "pointerleave"]) this.place.addEventListener(name, release);
       this.place.addEventListener("click", (event) => {
+        if (pressed) return;
         const chosen = this.chosen();
         if (!chosen) this.tap(event);
         else if (!touch) {

@@ -33,6 +33,20 @@ BOX = """([word, nth]) => {
     }
 }"""
 
+#: Selects these words of the text, as a browser does by itself.
+SELECT = """(words) => {
+    const place = document.querySelector('[data-block=story] .block__text');
+    const point = (at) => {
+        const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+            if (at <= walker.currentNode.length) return [walker.currentNode, at];
+            at -= walker.currentNode.length;
+        }
+    };
+    const start = place.textContent.indexOf(words);
+    getSelection().setBaseAndExtent(...point(start), ...point(start + words.length));
+}"""
+
 
 def test_passages_are_marked_by_mouse_and_keyboard(
     style: str, page: Page, monkeypatch: pytest.MonkeyPatch
@@ -86,3 +100,32 @@ def test_passages_are_marked_by_mouse_and_keyboard(
     expect(page.locator("textarea[name=sure]")).to_have_value("55")
     with pytest.raises(FieldErrors, match="steps of 5"):
         kind.parse_response(PAYLOAD, sent | {"sure": "52"}, 0)
+
+
+def test_passages_are_marked_by_a_long_press_on_a_phone(
+    style: str, phone: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chromium selects nothing by a long press here; what a phone selects, and its handles, are a selection by script."""
+    show(style, phone, monkeypatch, more_kinds().stages(PAYLOAD)[0])
+    question = phone.locator("[data-asked]", has=phone.locator("textarea[name=errors]"))
+    box, story = phone.locator("textarea[name=errors]"), phone.locator("[data-block=story]")
+    story.scroll_into_view_if_needed()
+    # Where the browser selects nothing, the word is the first one; the next tap is on the last one.
+    left, _, y = phone.evaluate(BOX, ["teh mat", 1])
+    press = {"x": left + 4, "y": y, "duration": 1_500, "gestureSourceType": "touch"}
+    phone.context.new_cdp_session(phone).send("Input.synthesizeTapGesture", press)
+    expect(question.locator(".passages__now")).to_have_text("“teh”")
+    left, _, y = phone.evaluate(BOX, ["mat", 1])
+    phone.touchscreen.tap(left + 4, y)
+    expect(question.locator(".passages__now")).to_have_text("“teh mat”")
+    question.get_by_role("button", name="Spelling").tap()
+    expect(box).to_have_value('spelling/minor @13-20: "teh mat"')
+    # What the browser has selected is marked as it is, with its handles where they were left.
+    story.scroll_into_view_if_needed()
+    left, _, y = phone.evaluate(BOX, ["best", 1])
+    phone.touchscreen.tap(left + 4, y)
+    phone.evaluate(SELECT, "teh best")
+    expect(question.locator(".passages__now")).to_have_text("“teh best”")
+    question.get_by_role("button", name="Wrong fact").tap()
+    expect(question.get_by_role("listitem")).to_have_count(2)
+    assert box.input_value().endswith('"teh best"')

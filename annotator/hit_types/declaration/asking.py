@@ -16,6 +16,8 @@ Spellings = tuple[str, ...]
 Values = dict[tuple[str, str], str]
 #: Spellings longer than this aren't offered to models as an answer.
 LONGEST_SPELLING = 40
+#: What one question keeps of its fields, for items that show different blocks.
+MOST_MADE = 64
 
 
 class DeclaredQuestion:
@@ -33,12 +35,26 @@ class DeclaredQuestion:
         #: The column of units of which each is asked about; empty if the item is.
         self.each: str = spec.get("for_each", "")
         self.roles: tuple[str, ...] = tuple(spec.get("roles", ()))
+        #: Fields that were made before, where they are the same for all items that show the same; see ``fields_shown``.
+        self._made: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Field, ...]] = {}
 
     # -- the form --------------------------------------------------------------------------------
 
     def options(self, seen: Presented) -> tuple[Option, ...]:
         """The options that an item's rater chooses from; empty if something is written."""
         raise NotImplementedError
+
+    def fields_shown(self, seen: Presented) -> tuple[Field, ...]:
+        """``fields``, made once for all items with the same blocks in the same order: pages and replies need them several times."""
+        if self.each or "options_of" in self.spec:
+            return self.fields(seen)
+        key = (self._about(seen), seen.drawn)
+        found = self._made.get(key)
+        if found is None:
+            found = self.fields(seen)
+            if len(self._made) < MOST_MADE:
+                self._made[key] = found
+        return found
 
     def fields(self, seen: Presented) -> tuple[Field, ...]:
         """The form's fields for what one rater sees."""
@@ -54,8 +70,14 @@ class DeclaredQuestion:
         return f"{self.name}_{unit}" if unit else self.name
 
     def _about(self, seen: Presented) -> tuple[str, ...]:
-        named = [column for column in self.spec.get("about", ()) if column != self.each]
-        return tuple(block for column in named for block in seen.block_names(column))
+        if "about" not in self.spec:
+            return ()
+        return tuple(
+            block
+            for column in self.spec["about"]
+            if column != self.each
+            for block in seen.block_names(column)
+        )
 
     def one_field(
         self, seen: Presented, name: str, *, target: str = "", about: tuple[str, ...] = (), **more: Any

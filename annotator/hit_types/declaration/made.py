@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from annotator.hit_types.arms import ARM_KEY, arm_of, control_payload
 from annotator.hit_types.contract import HitType
+from annotator.hit_types.declaration.arms import DeclaredArm, arm_spec
 from annotator.hit_types.declaration.asking import DeclaredQuestion
 from annotator.hit_types.declaration.items import parts_of
 from annotator.hit_types.declaration.kinds import question_of
@@ -17,7 +20,10 @@ from annotator.hit_types.declaration.prompting import FORM, MATERIAL, QUESTIONS,
 from annotator.hit_types.declaration.shown import Layout, Presented
 from annotator.hit_types.declaration.slots import ReplyForm, form_of_reply
 from annotator.hit_types.formats import FORMATS_KEY
-from annotator.hit_types.reading import Row, is_blank
+from annotator.hit_types.images import IMAGE, StoredImage, image_columns, image_names, images_resolve
+from annotator.hit_types.instructions import Example, examples_changed, instruction_parts
+from annotator.hit_types.prompting import prompt_part
+from annotator.hit_types.reading import Row, is_blank, parse_fields
 from annotator.hit_types.replies import Labels
 from annotator.hit_types.shapes import (
     JSON,
@@ -34,6 +40,19 @@ from annotator.hit_types.shapes import (
 )
 
 
+class Screens:
+    """What is shown and asked of items, made once for a file's value, or for that of one of its arms."""
+
+    def __init__(self, spec: Mapping[str, Any]):
+        self.layout = Layout(spec)
+        #: Name, declaration and questions of each stage.
+        self.stages = [
+            (name, stage, tuple(question_of(key, one) for key, one in stage["questions"].items()))
+            for name, stage in spec["stages"].items()
+        ]
+        self.questions = {one.name: one for _, _, asked in self.stages for one in asked}
+
+
 class DeclaredHitType(HitType):
     """Base of the types that are made from files; ``making.hit_type_made`` makes a subclass of each."""
 
@@ -44,36 +63,80 @@ class DeclaredHitType(HitType):
     #: (variable, its question, which part of the question's values it has) in the order of the variables.
     measured: ClassVar[tuple[tuple[Variable, str, str], ...]]
 
+    #: The texts of each control arm.
+    arm_texts: ClassVar[Mapping[str, DeclaredArm]] = {}
+
     @cached_property
     def folder(self) -> Path:
         """Where the file's translations would be; a type from a file needs no other files."""
         return Path(__file__).parents[1] / "gallery" / self.name
 
     @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.declaration)
+    def _screens(self) -> Mapping[str, Screens]:
+        """What is shown and asked by arm; the empty one has all."""
+        arms = {arm: Screens(arm_spec(self.declaration, arm)) for arm in self.control_arms}
+        return {"": Screens(self.declaration), **arms}
 
-    @cached_property
-    def _questions_by_stage(self) -> tuple[tuple[str, Mapping[str, Any], tuple[DeclaredQuestion, ...]], ...]:
-        return tuple(
-            (name, stage, tuple(question_of(key, one) for key, one in stage["questions"].items()))
-            for name, stage in self.declaration["stages"].items()
-        )
+    def _of(self, payload: JSON) -> Screens:
+        """What is shown and asked of an item; types without arms need none (see ``ratings_need_item``)."""
+        return self._screens[arm_of(payload) if self.control_arms else ""]
 
-    @cached_property
+    @property
     def questions(self) -> Mapping[str, DeclaredQuestion]:
-        """The file's questions by name."""
-        return {one.name: one for _, _, asked in self._questions_by_stage for one in asked}
+        """The file's questions by name, as those are asked who see everything."""
+        return self._screens[""].questions
+
+    def questions_of(self, payload: JSON) -> Mapping[str, DeclaredQuestion]:
+        """The questions about an item by name: the file's, as the item's arm asks them."""
+        return self._of(payload).questions
 
     # -- items -----------------------------------------------------------------------------------
 
     def parse_item(self, row: Mapping[str, Any]) -> ItemDraft:
         """Check one import row and return the item; the formats that the file declares need not be in the row."""
-        if self.written:
-            given = Row(row).json(FORMATS_KEY)
-            if is_blank(given) or isinstance(given, Mapping):
-                row = {**row, FORMATS_KEY: {**self.written, **(given or {})}}
+        row = self.with_formats(row)
+        if image_columns(row):
+            row, faults = images_resolve(row, None)
+            if faults:
+                raise FieldErrors(faults)
         return super().parse_item(row)
+
+    def with_formats(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A row with the formats that the file declares; a row can declare those of other columns."""
+        if not self.written:
+            return row
+        given = Row(row).json(FORMATS_KEY)
+        if not (is_blank(given) or isinstance(given, Mapping)):
+            return row
+        return {**row, FORMATS_KEY: {**(given or {}), **self.written}}
+
+    @cached_property
+    def _images_shown(self) -> frozenset[str]:
+        if IMAGE not in self.written.values():
+            return frozenset()
+        whole = self.with_arms(self.control_arms)
+        shown = [one.payload for one in (*whole.practice, *whole.exam)]
+        shown += [one.payload for one in instruction_parts(whole.instructions) if isinstance(one, Example)]
+        return frozenset(name for payload in shown for name in image_names(payload))
+
+    def images_shown(self) -> frozenset[str]:
+        """The names of the image files that the file's examples, practice and exam show."""
+        return self._images_shown
+
+    def with_images(self, known: Mapping[str, StoredImage]) -> Self:
+        """The type whose examples, practice and exam show a study's uploaded images; those that it lacks stay in words."""
+        if not self.images_shown() & set(known):
+            return self
+
+        def shown(payload: JSON) -> JSON:
+            resolved, faults = images_resolve(payload, known)
+            return payload if faults else resolved
+
+        questions = {
+            which: tuple(replace(one, payload=shown(one.payload)) for one in getattr(self, which))
+            for which in ("practice", "exam")
+        }
+        return self.replaced(instructions=examples_changed(self.instructions, shown), **questions)
 
     def read_item(self, row: Row) -> tuple[JSON, Material]:
         """The payload and the material of an import row."""
@@ -83,23 +146,24 @@ class DeclaredHitType(HitType):
 
     def present(self, payload: JSON, rng: Random) -> JSON:
         """The order for one rater, if the file shuffles anything."""
-        return self._layout.draw(payload, rng)
+        return self._of(payload).layout.draw(payload, rng)
 
     def stages(self, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
         """All stages of an item; a stage shows what those before it have shown too."""
-        seen = self._layout.presented(payload, presentation)
+        screens = self._of(payload)
+        seen = screens.layout.presented(payload, presentation)
         return tuple(
             Stage(name, spec["title"], seen.blocks(number), self._fields(asked, seen), spec.get("lead", ""))
-            for number, (name, spec, asked) in enumerate(self._questions_by_stage)
+            for number, (name, spec, asked) in enumerate(screens.stages)
         )
 
     def _fields(self, asked: tuple[DeclaredQuestion, ...], seen: Presented) -> tuple[Field, ...]:
-        return tuple(field for one in asked for field in one.fields(seen))
+        return tuple(field for one in asked for field in one.fields_shown(seen))
 
     def units(self, payload: JSON) -> tuple[str, ...]:
         """The entries and options that are judged one by one; the item itself, if a question is about the item."""
         found: dict[str, None] = {}
-        for one in self.questions.values():
+        for one in self.questions_of(payload).values():
             found |= dict.fromkeys(one.units(payload))
         return tuple(found)
 
@@ -109,14 +173,17 @@ class DeclaredHitType(HitType):
         self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
     ) -> JSON:
         """Check the values sent for one stage; raises ``FieldErrors``."""
-        asked = self._questions_by_stage[stage][2]
-        response = super().parse_response(payload, self._received(raw, asked), stage, presentation)
+        screens = self._of(payload)
+        asked = screens.stages[stage][2]
+        # Without the blocks, which an answer doesn't need: a turn parses one answer and shows one task.
+        fields = self._fields(asked, screens.layout.presented(payload, presentation))
+        response = parse_fields(fields, self._received(raw, asked))
         self._check(response, payload, asked)
         return response
 
     def parse_gold(self, payload: JSON, raw: Any) -> JSON:
         """Check a correct response; fields that it leaves out are not graded. Raises ``FieldErrors``."""
-        asked = tuple(self.questions.values())
+        asked = tuple(self.questions_of(payload).values())
         gold = super().parse_gold(payload, self._received(raw, asked) if isinstance(raw, Mapping) else raw)
         self._check(gold, payload, asked)
         return gold
@@ -149,11 +216,14 @@ class DeclaredHitType(HitType):
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
         """The rows of the ratings table for a complete, parsed response."""
-        values = {name: one.values(payload, response) for name, one in self.questions.items()}
+        questions = self.questions_of(payload)
+        values = {name: one.values(payload, response) for name, one in questions.items()}
         found = []
         for variable, question, part in self.measured:
+            if question not in questions:
+                continue  # the item's arm doesn't ask it
             held = {unit: label for (of, unit), label in values[question].items() if of == part}
-            if not held and variable.unasked and not self.questions[question].each:
+            if not held and variable.unasked and not questions[question].each:
                 held = {"": variable.unasked}
             found += [Rating(variable.name, label, unit) for unit, label in held.items()]
         return found
@@ -170,9 +240,10 @@ class DeclaredHitType(HitType):
 
     def _owner(self, field: str) -> DeclaredQuestion | None:
         """The question of a field; a field about one of several things begins with its question's name."""
-        if field in self.questions:
-            return self.questions[field]
-        owners = [one for name, one in self.questions.items() if field.startswith(f"{name}_")]
+        questions = self.questions
+        if field in questions:
+            return questions[field]
+        owners = [one for name, one in questions.items() if field.startswith(f"{name}_")]
         return max(owners, key=lambda one: len(one.name), default=None)
 
     def reply_form(self, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> ReplyForm:
@@ -204,6 +275,32 @@ class DeclaredHitType(HitType):
         shown = "\n".join([material_text(stages[stage].blocks), *earlier])
         asked = "\n".join(filter(None, (stages[stage].lead, form.asks)))
         return values | {MATERIAL: shown, QUESTIONS: asked, FORM: form.form}
+
+    # -- control arms ----------------------------------------------------------------------------
+
+    def control(self, payload: JSON, arm: str) -> JSON:
+        """The payload of the same item in a control arm; all of it if it has nothing that the arm hides."""
+        hidden = self.control_arms[arm]
+        if not any(payload.get(name) for name in hidden):
+            return {**payload, ARM_KEY: arm}
+        return control_payload(payload, arm, hidden)
+
+    def with_arms(self, arms: Iterable[str]) -> HitType:
+        """The type as a study with these control arms uses it: with their instructions, practice, exam and prompts."""
+        chosen = set(arms)
+        texts = [one for arm, one in self.arm_texts.items() if arm in chosen]
+        if not texts:
+            return self
+        stages = self.declaration["stages"]
+        prompts = {name: prompt_part(self.prompt_text, name) for name in stages}
+        for one in texts:
+            prompts |= one.prompts
+        return self.replaced(
+            instructions="\n\n".join(filter(None, [self.instructions, *(one.instructions for one in texts)])),
+            practice=(*self.practice, *(question for one in texts for question in one.practice)),
+            exam=(*self.exam, *(question for one in texts for question in one.exam)),
+            prompt_text="\n\n".join(f"# {name}\n{text}" for name, text in prompts.items()),
+        )
 
     def file_text(self) -> str:
         """The file's content as JSON: what its version is the digest of."""

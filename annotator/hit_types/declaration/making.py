@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotator.core.canonical import text_digest
+from annotator.hit_types.arms import ARM_TITLES
+from annotator.hit_types.declaration.arms import arm_stage
 from annotator.hit_types.declaration.asking import DeclaredQuestion
 from annotator.hit_types.declaration.items import columns_of, formats_of
 from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.prompting import material_text, prompt_draft
 from annotator.hit_types.declaration.texts import texts_marked
+from annotator.hit_types.images import images_in_words
+from annotator.hit_types.prompting import prompt_part
 from annotator.hit_types.shapes import JSON, Defaults, FieldErrors, Question, Variable
 
 EXAMPLES_HEADING = "## Worked examples"
@@ -42,11 +46,13 @@ def hit_type_made(spec: Mapping[str, Any]) -> DeclaredHitType:
         "defaults": _defaults(spec.get("defaults", {})),
         "columns": columns_of(spec),
         "written": formats_of(spec),
+        "undescribed": tuple(n for n, one in spec["columns"].items() if not one.get("described", True)),
         "variables": tuple(variable for variable, _, _ in variables),
         "measured": tuple(variables),
         "headline": spec.get("headline") or next((v.name for v, _, _ in variables if not v.structured), ""),
         "most_stages": len(spec["stages"]),
-        "ratings_need_item": any(one.each for one in questions),
+        "ratings_need_item": any(one.each for one in questions) or "arms" in spec,
+        "control_arms": {arm: dict.fromkeys(one["hides"]) for arm, one in spec.get("arms", {}).items()},
         "declaration": spec,
         "instructions": spec["instructions"],
         "practice": (),
@@ -123,23 +129,34 @@ class CaseError(ValueError):
         super().__init__(str(self.errors))
 
 
-def case_of(kind: DeclaredHitType, case: Mapping[str, Any]) -> tuple[JSON, JSON]:
-    """The payload and the correct response of an item with its answers, as a file writes them; raises ``CaseError``."""
+def case_of(kind: DeclaredHitType, case: Mapping[str, Any], arm: str = "") -> tuple[JSON, JSON]:
+    """The payload and the correct response of an item with its answers, as a file writes them; raises ``CaseError``.
+
+    A case of a control arm can leave out the columns that the arm hides, if their declarations have an example.
+    """
+    examples = {
+        one.name: one.example
+        for one in kind.columns
+        if arm and one.name in kind.control_arms[arm] and one.example
+    }
     try:
-        payload = kind.parse_item(case["item"]).payload
+        payload = kind.parse_item({**examples, **case["item"]}).payload
     except FieldErrors as error:
         raise CaseError({("item", name): text for name, text in error.errors.items()}) from None
+    if arm:
+        payload = kind.control(payload, arm)
+    questions = kind.questions_of(payload)
     unknown = set(case["item"]) - {column.name for column in kind.columns}
     errors: dict[tuple[str, ...], str] = {
         ("item", str(name)): "is not a column of this type" for name in unknown
     }
     gold: JSON = {}
     for name, raw in case.get("answers", {}).items():
-        if name not in kind.questions:
-            errors["answers", name] = f"is not a question; expected one of: {', '.join(kind.questions)}"
+        if name not in questions:
+            errors["answers", name] = f"is not a question; expected one of: {', '.join(questions)}"
             continue
         try:
-            gold |= kind.questions[name].answer(raw, payload)
+            gold |= questions[name].answer(raw, payload)
         except (ValueError, TypeError) as error:
             errors["answers", name] = str(error)
     if not errors and gold:
@@ -154,10 +171,11 @@ def case_of(kind: DeclaredHitType, case: Mapping[str, Any]) -> tuple[JSON, JSON]
     return payload, gold
 
 
-def question_made(kind: DeclaredHitType, spec: Mapping[str, Any]) -> Question:
-    """A practice or exam question; raises ``CaseError``."""
-    payload, gold = case_of(kind, spec)
-    return Question(spec["key"], payload, gold, spec["reason"].strip(), spec.get("pool", ""))
+def question_made(kind: DeclaredHitType, spec: Mapping[str, Any], arm: str = "") -> Question:
+    """A practice or exam question, of a control arm if one is named; raises ``CaseError``."""
+    payload, gold = case_of(kind, spec, arm)
+    pool = spec.get("pool", ARM_TITLES[arm] if arm else "")
+    return Question(spec["key"], payload, gold, spec["reason"].strip(), pool)
 
 
 def instructions_made(kind: DeclaredHitType, cases: list[tuple[JSON, JSON]]) -> str:
@@ -188,7 +206,7 @@ def prompt_made(kind: DeclaredHitType, cases: list[tuple[JSON, JSON]]) -> str:
     for number, stage in enumerate(kind.declaration["stages"]):
         pairs = demonstrations.setdefault(stage, [])
         for spec, (payload, gold) in zip(kind.declaration.get("examples", ()), cases, strict=True):
-            shown = kind.stages(payload)[number]
+            shown = kind.stages(images_in_words(payload))[number]
             mine = {asked.name: gold[asked.name] for asked in shown.fields if asked.name in gold}
             try:
                 whole = kind.parse_response(payload, mine, number)
@@ -200,3 +218,17 @@ def prompt_made(kind: DeclaredHitType, cases: list[tuple[JSON, JSON]]) -> str:
             )
     declared = kind.declaration
     return prompt_draft(declared.get("people") or declared["task"], declared["instructions"], demonstrations)
+
+
+def arm_prompts(kind: DeclaredHitType, arm: str) -> dict[str, str]:
+    """The prompt of each stage of a control arm by the stage's name: that of the file, or one without demonstrations.
+
+    Raises ``ValueError`` if the file's own prompt of the arm lacks a stage.
+    """
+    declared, own = kind.declaration, kind.declaration["arms"][arm]
+    people = own.get("lead") or declared["task"]
+    drafted = prompt_draft(people, own.get("instructions") or declared["instructions"], {arm: []})
+    return {
+        arm_stage(declared, arm, stage): prompt_part(own["prompt"], stage) if "prompt" in own else drafted
+        for stage in declared["stages"]
+    }

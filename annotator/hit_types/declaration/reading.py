@@ -10,17 +10,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotator.hit_types.contract import HitType
+from annotator.hit_types.declaration.arms import KEY, DeclaredArm, arms_check
 from annotator.hit_types.declaration.document import document_read
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.making import (
     CaseError,
+    arm_prompts,
     case_of,
     hit_type_made,
     instructions_made,
     prompt_made,
     question_made,
 )
-from annotator.hit_types.declaration.problems import Faults
+from annotator.hit_types.declaration.problems import Faults, Path
 from annotator.hit_types.declaration.references import References
 from annotator.hit_types.declaration.shape import shape_check
 from annotator.hit_types.declaration.texts import translations_check
@@ -44,6 +46,7 @@ def hit_type_read(source: str | bytes) -> DeclaredHitType:
         References(document.value, faults).check()
     faults.check()
     translations_check(document.value, faults)
+    arms_check(document.value, faults)
     faults.check()
     kind = hit_type_made(document.value)
     _contents(kind, faults)
@@ -57,7 +60,8 @@ def _contents(kind: DeclaredHitType, faults: Faults) -> None:
     examples = _cases(kind, "examples", faults)
     material = _cases(kind, "material", faults)
     for which in ("practice", "exam"):
-        setattr(type(kind), which, _questions(kind, which, faults))
+        setattr(type(kind), which, _questions(kind, spec, which, faults))
+    type(kind).arm_texts = {arm: _arm(kind, arm, faults) for arm in kind.control_arms}
     if faults.problems:
         return
     type(kind).instructions = instructions_made(kind, examples)  # type: ignore[assignment]
@@ -95,15 +99,35 @@ def _cases(kind: DeclaredHitType, which: str, faults: Faults) -> list[tuple[JSON
     return found
 
 
-def _questions(kind: DeclaredHitType, which: str, faults: Faults) -> tuple[Question, ...]:
+def _questions(
+    kind: DeclaredHitType, spec: Mapping[str, Any], which: str, faults: Faults, arm: str = ""
+) -> tuple[Question, ...]:
+    """The practice or exam questions of the file, or of one of its arms, whose part of the file is ``spec``."""
     found = []
-    for number, case in enumerate(kind.declaration.get(which, ())):
+    for number, case in enumerate(spec.get(which, ())):
         try:
-            found.append(question_made(kind, case))
+            found.append(question_made(kind, case, arm))
         except CaseError as error:
             for place, message in error.errors.items():
-                faults.add((which, number, *place), message)
+                faults.add((*((KEY, arm) if arm else ()), which, number, *place), message)
     return tuple(found)
+
+
+def _arm(kind: DeclaredHitType, arm: str, faults: Faults) -> DeclaredArm:
+    """The texts of a control arm, with what is wrong with them."""
+    own, prompts = kind.declaration[KEY][arm], dict[str, str]()
+    asked = {variable.name: question for variable, question, _ in kind.measured}
+    if asked.get(kind.headline) in own.get("drops", ()):
+        faults.add(
+            (KEY, arm, "drops"),
+            f"has {asked[kind.headline]}, which the headline is about; the arms couldn't be compared",
+        )
+    try:
+        prompts = arm_prompts(kind, arm)
+    except ValueError as error:
+        faults.add((KEY, arm, "prompt"), f"can't be used: {error}")
+    practice, exam = (_questions(kind, own, which, faults, arm) for which in ("practice", "exam"))
+    return DeclaredArm(own.get("instructions", "").strip(), practice, exam, prompts)
 
 
 def sample_payload(kind: HitType) -> JSON | None:
@@ -134,15 +158,25 @@ def _prompt(kind: DeclaredHitType, faults: Faults) -> None:
             "and the examples of the other required columns make no item; give each a value that a row could have",
         )
         return
+    _prompt_check(kind, payload, kind.prompt_text, ("prompt",), faults)
+    if faults.problems:
+        return
+    text = kind.with_arms(kind.control_arms).prompt_text
+    for arm in kind.control_arms:
+        _prompt_check(kind, kind.control(payload, arm), text, (KEY, arm, "prompt"), faults)
+
+
+def _prompt_check(kind: DeclaredHitType, payload: JSON, text: str, where: Path, faults: Faults) -> None:
+    """Fill in a prompt with an item, and add what is wrong."""
     for number, stage in enumerate(kind.stages(payload)):
         try:
             values = kind.prompt_values(payload, number, {})
-            messages = render_prompt(prompt_part(kind.prompt_text, stage.name), values)
+            messages = render_prompt(prompt_part(text, stage.name), values)
         except KeyError as error:
             known = ", ".join(sorted(kind.prompt_values(payload, number, {})))
-            faults.add(("prompt",), f"uses ${error.args[0]}, which has no value; expected one of: {known}")
+            faults.add(where, f"uses ${error.args[0]}, which has no value; expected one of: {known}")
         except ValueError as error:
-            faults.add(("prompt",), f"can't be used: {error}")
+            faults.add(where, f"can't be used: {error}")
         else:
             if messages[-1].role != "user":
-                faults.add(("prompt",), "doesn't end with a part below ## user, where the item is")
+                faults.add(where, "doesn't end with a part below ## user, where the item is")

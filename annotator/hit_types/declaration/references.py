@@ -78,6 +78,16 @@ class References:
         self._keys("exam")
         self._defaults()
 
+    def check_arm(self) -> None:
+        """Check what an arm makes of a file that is right by itself: ``self.value`` hides some columns and lacks some questions."""
+        for name, one in self.columns.items():
+            if "options" in one and not one.get("hidden"):
+                self._column_of(("columns", name, "options"), one["options"], ("options",))
+        self._shuffled()
+        for stage, held in self.stages.items():
+            for name in held["questions"]:
+                self._question(stage, name, ("stages", stage, "questions", name))
+
     def _columns(self) -> None:
         path: Path = ("columns",)
         for name in self._names(path):
@@ -121,7 +131,7 @@ class References:
         kind = one["kind"]
         if kind == "label" and not one.get("labels") and not one.get("options"):
             self.faults.add(at, "has kind label; expected its labels, or options: a column of kind options")
-        for key, kinds in (("labels", ("label",)), ("options", ("label", *_TEXTS)), ("unit", ("number",)),
+        for key, kinds in (("labels", ("label",)), ("described", ("image",)), ("options", ("label", *_TEXTS)), ("unit", ("number",)),
                            ("least", LISTS), ("most", LISTS), ("shuffled", ("units",))):  # fmt: skip
             if key in one and kind not in kinds:
                 self.faults.add((*at, key), f"can't be given for kind {kind}; only for {' and '.join(kinds)}")

@@ -13,6 +13,8 @@ from annotator.hit_types.wording import put
 
 #: Where the order of the columns that a file shuffles is, in what is drawn for a rater.
 ORDER, COLUMNS = "order", "columns"
+#: Kinds of columns that are a text in some format.
+TEXTS = ("text", "markdown", "code", "table", "image")
 
 
 def option_of(value: str, spec: Any) -> Option:
@@ -47,7 +49,14 @@ class Layout:
         self.shows: list[Mapping[str, Any]] = [stage["show"] for stage in spec["stages"].values()]
         self.shuffled: tuple[str, ...] = tuple(spec.get("shuffled", {}).get("columns", ()))
         self.shuffled_label: str = spec.get("shuffled", {}).get("label", "")
-        self.orders = [name for name, one in self.columns.items() if one.get("shuffled")]
+        self.orders = [
+            name for name, one in self.columns.items() if one.get("shuffled") and not one.get("hidden")
+        ]
+        #: Column -> what it is called where it isn't shuffled.
+        self.labels: dict[str, str] = {}
+        for show in self.shows:
+            for name, shown in show.items():
+                self.labels.setdefault(name, shown if isinstance(shown, str) else shown["label"])
         asked = [one for stage in spec["stages"].values() for one in stage["questions"].values()]
         #: Columns of units and turns that are asked about one by one, with the roles of those that are: each is a block of its own.
         self.by_unit = {one["for_each"]: one.get("roles", ()) for one in asked if one.get("for_each")}
@@ -75,11 +84,12 @@ class Presented:
         self.layout = layout
         self.payload = payload
         drawn = order.get(COLUMNS) or layout.shuffled
-        if sorted(drawn) != sorted(layout.shuffled):
+        if drawn is not layout.shuffled and sorted(drawn) != sorted(layout.shuffled):
             raise FieldErrors({ORDER: "does not list the columns that are shuffled once each"})
-        self._drawn = tuple(drawn)
+        #: The columns that are shuffled, in the order of their places.
+        self.drawn = tuple(drawn)
         self._order = order
-        self._instead = dict(zip(layout.shuffled, self._drawn, strict=True))
+        self._instead = dict(zip(layout.shuffled, self.drawn, strict=True))
 
     def entries(self, column: str) -> list[JSON]:
         """The entries of a column of units, in the order drawn."""
@@ -103,18 +113,13 @@ class Presented:
 
     def place(self, column: str) -> int:
         """Where a column comes among those that are shuffled; in the file's order if they aren't."""
-        return self._drawn.index(column) if column in self._drawn else 0
+        return self.drawn.index(column) if column in self.drawn else 0
 
     def label(self, column: str) -> str:
         """What a column is called on the page."""
-        if column in self._drawn:
-            return put(f"{{label}} {self._drawn.index(column) + 1}", label=self.layout.shuffled_label)
-        for show in self.layout.shows:
-            if column in show:
-                shown = show[column]
-                label: str = shown if isinstance(shown, str) else shown["label"]
-                return label
-        return column
+        if column in self.drawn:
+            return put(f"{{label}} {self.drawn.index(column) + 1}", label=self.layout.shuffled_label)
+        return self.layout.labels.get(column, column)
 
     def blocks(self, stage: int) -> tuple[Block, ...]:
         """Everything that is visible at a stage: what it shows, after what earlier ones have shown."""
@@ -132,7 +137,9 @@ class Presented:
         group = "" if isinstance(shown, str) else shown.get("group", "")
         spec, label = self.layout.columns[column], self.label(column)
         style = format_of(self.payload, column)
-        if spec["kind"] == "options":
+        if spec["kind"] in TEXTS:
+            yield Block(column, label, value, format=style, group=group)
+        elif spec["kind"] == "options":
             yield Block(column, label, items=Answers.of(value).lines, kind="options", group=group)
         elif spec["kind"] == "label":
             yield Block(column, label, self._said(spec, value), kind="answer", group=group)
@@ -157,8 +164,6 @@ class Presented:
         elif spec["kind"] == "units":
             texts = tuple(one["text"] for one in self.entries(column))
             yield Block(column, label, items=texts, kind="list", group=group)
-        else:
-            yield Block(column, label, value, format=style, group=group)
 
     def _turns(self, column: str, label: str, group: str) -> Iterator[Block]:
         """A block for each turn that is judged, with the turns since the one before; what follows the last one is its own block."""

@@ -27,7 +27,9 @@ _TEXTS = {
 #: Keys of an object whose values are such texts, or objects with a label.
 _NAMED = {"options", "rows", "anchors", "categories", "severities", "strength", "show", "labels"}
 #: Parts of a file that have texts of the task. Instructions, practice and exams are translated with a study.
-PARTS = ("title", "task", "lead", "columns", "shuffled", "stages", "questions")
+PARTS = ("title", "task", "lead", "columns", "shuffled", "stages", "questions", "arms")
+#: The parts of an arm that have such texts.
+_OF_ARM = ("lead", "show", "questions")
 #: Languages are ISO 639 codes, as in the settings of an installation.
 KEY = "translations"
 
@@ -45,7 +47,13 @@ def texts_marked(spec: Mapping[str, Any]) -> Mapping[str, Any]:
             others.setdefault(text, {})[language] = translation
     if not others:
         return spec
-    return {name: _marked(name, value, others) if name in PARTS else value for name, value in spec.items()}
+    marked = {name: _marked(name, value, others) if name in PARTS else value for name, value in spec.items()}
+    for arm, own in spec.get("arms", {}).items():
+        marked["arms"] = {
+            **marked["arms"],
+            arm: {**own, **{key: marked["arms"][arm][key] for key in _OF_ARM if key in own}},
+        }
+    return marked
 
 
 def _marked(key: str, value: Any, others: Mapping[str, Mapping[str, str]]) -> Any:
@@ -69,7 +77,10 @@ def texts_of(spec: Mapping[str, Any]) -> list[str]:
     >>> texts_of({"title": "Age", "questions": {"age": {"kind": "yes_no", "ask": "Old?", "when": {"a": "Old?"}}}})
     ['Age', 'Old?']
     """
-    return list(dict.fromkeys(one for name in PARTS if name in spec for one in _texts(name, spec[name])))
+    parts = {name: spec[name] for name in PARTS if name in spec}
+    for arm, own in parts.get("arms", {}).items():
+        parts["arms"] = {**parts["arms"], arm: {key: own[key] for key in _OF_ARM if key in own}}
+    return list(dict.fromkeys(one for name, part in parts.items() for one in _texts(name, part)))
 
 
 def _texts(key: str, value: Any) -> Iterator[str]:

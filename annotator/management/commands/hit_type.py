@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.core.words import plural
+from annotator.hit_types.arms import ARM_TITLES
 from annotator.hit_types.base import JSON, Stage
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.problems import DeclarationRefused, path_text
@@ -102,28 +103,34 @@ def _counted(kind: DeclaredHitType) -> str:
         plural(len(kind.practice), "practice question"),
         plural(len(kind.exam), "exam question"),
     ]
+    if kind.control_arms:
+        counts.append(plural(len(kind.control_arms), "control arm"))
     return ", ".join(counts)
 
 
 def _shown(kind: DeclaredHitType) -> Iterator[str]:
     """A type as text: each stage as a rater sees it, and the prompt of each as a model gets it."""
     payload: JSON = sample_payload(kind) or {}
+    own = kind.with_arms(kind.control_arms)
+    items = {"": payload, **{f", {ARM_TITLES[arm]}": kind.control(payload, arm) for arm in kind.control_arms}}
     yield f"{kind.title} ({kind.name}, version {kind.version})"
-    for number, stage in enumerate(kind.stages(payload)):
-        yield ""
-        yield f"Stage {number + 1}: {stage.title}"
-        yield from _stage(stage)
+    for arm, item in items.items():
+        for number, stage in enumerate(kind.stages(item)):
+            yield ""
+            yield f"Stage {number + 1}{arm}: {stage.title}"
+            yield from _stage(stage)
     yield ""
     yield "Variables"
     for variable in kind.variables:
         labels = f": {', '.join(variable.labels)}" if variable.labels else ""
         yield f"  {variable.name} ({variable.level}){labels}"
-    for number, stage in enumerate(kind.stages(payload)):
-        yield ""
-        yield f"Prompt of stage {stage.name}"
-        for message in kind.prompt(payload, number):
-            yield f"--- {message.role}"
-            yield message.content
+    for item in items.values():
+        for number, stage in enumerate(kind.stages(item)):
+            yield ""
+            yield f"Prompt of stage {stage.name}"
+            for message in own.prompt(item, number):
+                yield f"--- {message.role}"
+                yield message.content
 
 
 def _stage(stage: Stage) -> Iterator[str]:

@@ -18,8 +18,8 @@ from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
 from annotator.hit_types.images import StoredImage, image_columns, images_resolve
 from annotator.models import AuditAction, Dataset, FollowUp, Instance, Item, Study, System
-from annotator.selectors.images import images_of
 from annotator.selectors.study import study_hit_type
+from annotator.selectors.uploaded_images import images_of
 from annotator.services.audit import audit_write
 from annotator.services.control_arms import control_items_make
 from annotator.services.imports.readers import table_open
@@ -225,6 +225,7 @@ class _Reader:
         renamed = {name: values[source] for name, source in self.source.items() if source in values}
         read = self.usual | renamed | dict(self.constants)
         try:
+            read = dict(self.kind.with_formats(read))
             if image_columns(read):
                 read, faults = images_resolve(read, self.images)
                 if faults:

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST
 
+from annotator.hit_types.arms import ARM_TITLES
 from annotator.hit_types.base import JSON
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.problems import DeclarationRefused
@@ -55,21 +56,21 @@ def preview_hit_type(request: HttpRequest) -> HttpResponse:
         kind = hit_type_read(source_text(source))
     except DeclarationRefused as error:
         return render(request, "annotator/hit_type_problems.html", {"problems": error.problems}, status=422)
-    study = _study(kind)
+    study, own = _study(kind), kind.with_arms(kind.control_arms)
     shared: dict[str, Any] = {
         "study": study, "task_title": wording_shown(kind.task_title), "submit_url": request.path, "instructions_url": "",
         "hidden": {"source": source, "part": part}, "back_url": "",
     }  # fmt: skip
     if part == "instructions":
         shown = shared | {
-            "parts": instructions_context(kind, TextHere(kind.instructions, WRITTEN_IN)),
+            "parts": instructions_context(own, TextHere(own.instructions, WRITTEN_IN)),
             "step": "preview",
         }
         return render(request, "annotator/instructions.html", shown)
     if part == "prompt":
         return render(request, "annotator/hit_type_prompt.html", shared | {"stages": _prompts(kind)})
     if part in ("practice", "exam"):
-        questions = [QuestionHere(one, study.language) for one in getattr(kind, part)]
+        questions = [QuestionHere(one, study.language) for one in getattr(own, part)]
         if not questions:
             return render(
                 request,
@@ -111,9 +112,20 @@ def _payloads(kind: DeclaredHitType) -> Iterator[JSON]:
     if not found:
         payload = sample_payload(kind)
         yield from (payload,) if payload is not None else ()
+    yield from _controls(kind).values()
+
+
+def _controls(kind: DeclaredHitType) -> dict[str, JSON]:
+    """An item in each control arm of the file, by the arm's title."""
+    payload = sample_payload(kind)
+    return {ARM_TITLES[arm]: kind.control(payload, arm) for arm in kind.control_arms} if payload else {}
 
 
 def _prompts(kind: DeclaredHitType) -> list[tuple[str, list[Any]]]:
-    payload: JSON = sample_payload(kind) or {}
-    stages = kind.stages(payload)
-    return [(stage.title, kind.prompt(payload, number)) for number, stage in enumerate(stages)]
+    own, payload = kind.with_arms(kind.control_arms), sample_payload(kind) or {}
+    items = {"": payload, **{f" ({title})": control for title, control in _controls(kind).items()}}
+    return [
+        (f"{stage.title}{arm}", own.prompt(item, number))
+        for arm, item in items.items()
+        for number, stage in enumerate(own.stages(item))
+    ]

@@ -16,6 +16,7 @@ from annotator.services.declared_type import declared_type_copy
 from annotator.services.workspace import workspace_create, workspace_personal
 from tests.annotator.admin.hit_type_pages import PAGES, SENT
 from tests.annotator.declared import CLARITY, clarity
+from tests.annotator.hit_types.declaration.files import ARMS_FILE
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -186,3 +187,18 @@ def test_an_upload_fills_the_editor_and_saves_nothing(lab: Workspace) -> None:
     assert page.status_code == 400
     assert "isn't UTF-8 text" in page.content.decode().replace("&#x27;", "'")
     assert not DeclaredType.objects.exists()
+
+
+def test_the_preview_shows_control_arms_with_their_practice_and_prompt(lab: Workspace) -> None:
+    client, source = ada(), ARMS_FILE.read_text(encoding="utf-8")
+    sent = {"source": source, "part": "task", "item": "1", "stage": "0"}
+    shown = text_of(client.post(PREVIEW, sent))
+    assert "You see no explanation here." in shown
+    assert "All frozen water is white." not in shown
+    assert "Is rain wet?" in text_of(client.post(PREVIEW, {"source": source, "part": "practice"}))
+    assert "What will it say? (nothing)" in text_of(
+        client.post(PREVIEW, {"source": source, "part": "prompt"})
+    )
+    assert "Some pages have no explanation." in text_of(
+        client.post(PREVIEW, {"source": source, "part": "instructions"})
+    )

@@ -6,6 +6,7 @@ import io
 import json
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
 from django.test import Client
 from django.urls import reverse
@@ -13,9 +14,12 @@ from lxml import html
 
 from annotator.hit_types.registry import hit_type_get
 from annotator.models import Judgment, Study, User
+from annotator.services.declared_type import declared_type_save
 from annotator.services.images import images_add
 from annotator.services.imports.material_import import material_import
+from annotator.services.workspace import workspace_personal
 from evaluation.simulators.prompt_check import prompt_problems
+from tests.annotator.hit_types.declaration.files import PICTURES_FILE
 from tests.annotator.image_rows import ROW
 from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
@@ -71,6 +75,57 @@ def test_without_the_setting_a_simulator_gets_descriptions(
     assert "images" not in scripted.stats()["counts"]
     stored = json.dumps(list(run.calls.values_list("request", flat=True)))
     assert "An image that you cannot see. It is described as: A cat on a mat" in stored
+
+
+def declared_study(boss: User, *, described: bool = True) -> Study:
+    """A launched study of a type from a file; its one item shows two images, and a third one later."""
+    source = PICTURES_FILE.read_text(encoding="utf-8")
+    if not described:
+        source = source.replace(
+            "{kind: image, help: An image,", "{kind: image, described: false, help: An image,"
+        )
+    workspace = workspace_personal(user=boss)
+    declared_type_save(workspace=workspace, by=boss, source=source)
+    study = make_study(by=boss, hit_type="picture_pairs", workspace=workspace)
+    images_add(
+        study=study,
+        files=[("cat.png", picture()), ("dog.png", picture("brown")), ("all.png", picture("red"))],
+    )
+    row = {
+        "caption": "A cat on a mat",
+        "left": "![A cat](cat.png)",
+        "right": "![A dog](dog.png)",
+        "chart": "![All of them](all.png)",
+    }
+    material_import(study=study, file=io.BytesIO(json.dumps(row).encode()), name="m.jsonl")
+    return study
+
+
+def test_a_simulator_of_a_type_from_a_file_is_sent_its_images_stage_by_stage(
+    scripted: ScriptedProcess, boss: User
+) -> None:
+    study = declared_study(boss)
+    scripted.reset()
+    run = make_run(make_endpoint(scripted, by=boss, images=True), study)
+    work(run)
+    assert run.state == "done", run.reason
+    assert Judgment.objects.filter(rater=run.rater).count() == 1
+    assert scripted.stats()["counts"]["images"] == 2 + 3
+    first = json.dumps(run.calls.get(stage=0).request)
+    known = dict(study.images.values_list("name", "digest"))
+    assert [known[name] in first for name in ("cat.png", "dog.png", "all.png")] == [True, True, False]
+
+
+def test_a_model_that_sees_no_images_is_refused_where_words_can_not_stand_for_them(
+    scripted: ScriptedProcess, boss: User
+) -> None:
+    study = declared_study(boss, described=False)
+    with pytest.raises(
+        ValidationError, match=r"show images \(left\) that can't be described in words"
+    ) as error:
+        make_run(make_endpoint(scripted, by=boss), study)
+    assert "endpoint" in error.value.message_dict
+    make_run(make_endpoint(scripted, by=boss, name="seeing", images=True), study, started=False)
 
 
 def test_the_setting_tells_simulators_apart_and_their_replies_in_the_cache(

@@ -12,6 +12,8 @@ from annotator.hit_types.declaration.reading import hit_type_read
 TWIN_FILE = Path(__file__).with_name("simulation.yaml")
 KINDS_FILE = Path(__file__).with_name("every_kind.yaml")
 MORE_FILE = Path(__file__).with_name("more_kinds.yaml")
+PICTURES_FILE = Path(__file__).with_name("pictures.yaml")
+ARMS_FILE = Path(__file__).with_name("arms.yaml")
 GALLERY_FILES = sorted(GALLERY.glob("*.yaml"))
 
 
@@ -31,3 +33,9 @@ def every_kind() -> DeclaredHitType:
 def more_kinds() -> DeclaredHitType:
     """A type with every kind of question that compares, weighs or marks."""
     return hit_type_read(MORE_FILE.read_bytes())
+
+
+@cache
+def pictures() -> DeclaredHitType:
+    """A type whose rows show images."""
+    return hit_type_read(PICTURES_FILE.read_bytes())

@@ -13,7 +13,7 @@ from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.problems import DeclarationRefused, Faults
 from annotator.hit_types.declaration.reading import hit_type_read
 from annotator.hit_types.declaration.shape import schema, shape_check
-from tests.annotator.hit_types.declaration.files import KINDS_FILE, MORE_FILE
+from tests.annotator.hit_types.declaration.files import ARMS_FILE, KINDS_FILE, MORE_FILE, PICTURES_FILE
 
 #: What may stand anywhere in a broken file.
 ODD = (
@@ -53,7 +53,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 #: Each file's text, value and places; every kind of question is in one of them.
 FILES = [
     (file.read_text(encoding="utf-8"), value, places(value))
-    for file in (KINDS_FILE, MORE_FILE)
+    for file in (KINDS_FILE, MORE_FILE, PICTURES_FILE, ARMS_FILE)
     for value in [document_read(file.read_bytes()).value]
 ]
 
