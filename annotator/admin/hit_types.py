@@ -22,7 +22,7 @@ from annotator.core import converters  # noqa: F401 - registers them
 from annotator.core.row_ids import row_id
 from annotator.core.service_errors import errors_add
 from annotator.core.words import plural
-from annotator.forms.hit_type import CopyForm, HitTypeForm
+from annotator.forms.hit_type import CopyForm, HitTypeForm, TryForm
 from annotator.hit_types.declaration.document import MOST_BYTES
 from annotator.hit_types.declaration.gallery import GALLERY
 from annotator.hit_types.declaration.problems import DeclarationRefused, Problem
@@ -43,6 +43,7 @@ from annotator.services.declared_type import (
     source_renamed,
     source_text,
 )
+from annotator.services.gallery_demo import gallery_demo_make
 
 #: What the editor shows of a type, beside the file: the value of the button and its words.
 PARTS = (
@@ -107,6 +108,7 @@ class DeclaredTypeAdmin(WorkspaceScoped):
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
         own = [
+            path("gallery/try/", view(try_it), name="hit_type_try"),
             path("<row:pk>/copy/", view(copy), name="hit_type_copy"),
             path("<row:pk>/versions/<row:number>/", view(download), name="hit_type_download"),
         ]
@@ -207,6 +209,7 @@ def _editor_page(
         "meanwhile": meanwhile,
         "parts": PARTS,
         "gallery": _gallery() if of is None else {},
+        "try_form": TryForm(by=user) if of is None else None,
         "others": declared_types_for(user=user).order_by("workspace__name", "name")[:200]
         if of is None
         else [],
@@ -216,6 +219,22 @@ def _editor_page(
     }
     wrong = bool(problems or form.errors or (copy_form and copy_form.errors))
     return TemplateResponse(request, "admin/annotator/hit_type.html", context, status=400 if wrong else 200)
+
+
+@require_POST
+def try_it(request: HttpRequest) -> HttpResponse:
+    """Make a demo study of a type of the gallery in one of the researcher's workspaces, with its rehearsal."""
+    form = TryForm(request.POST, by=user_of(request))
+    if form.is_valid():
+        study = gallery_demo_make(by=user_of(request), **form.cleaned_data)
+        messages.success(
+            request,
+            f"{study.title} was made from {plural(study.items.count(), 'item')}, and rehearsal raters are answering them. Look at Preview for the task, "
+            "and compute a report when the rehearsal is done. Close and delete the study when you have seen enough.",
+        )
+        return redirect("admin:study_live", study.pk)
+    messages.error(request, " ".join(text for texts in form.errors.values() for text in texts))
+    return redirect("admin:annotator_declaredtype_add")
 
 
 @require_POST

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
+from annotator.core.words import plural
 from annotator.hit_types.declaration.problems import DeclarationRefused
 from annotator.management.arguments import owner_named
 from annotator.models import DeclaredType, Workspace
 from annotator.services.declared_type import declared_type_save
+from annotator.services.gallery_demo import gallery_demo_make, gallery_rehearse
 
 
 def workspace_named(text: str) -> Workspace:
@@ -50,3 +54,16 @@ def exported(name: str, workspace: str, number: int | None) -> str:
     if version is None:
         raise CommandError(f"{name} has no version {number}")
     return version.declaration.source
+
+
+def tried(name: str, workspace: str, owner: str) -> Iterator[str]:
+    """Make a demo study of a type of the gallery and carry out its rehearsal; a line for each step. Raises ``CommandError``."""
+    by = owner_named(owner)
+    try:
+        study = gallery_demo_make(
+            hit_type=name, by=by, workspace=workspace_named(workspace) if workspace else None, rehearsed=False
+        )
+    except ValidationError as error:
+        raise CommandError(" ".join(error.messages)) from None
+    yield f"{study.slug}: {plural(study.items.count(), 'item')} in {study.workspace}"
+    yield f"{study.slug}: {plural(gallery_rehearse(study=study), 'rehearsal judgment')}"

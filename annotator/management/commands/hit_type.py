@@ -23,7 +23,9 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        what = parser.add_subparsers(dest="what", required=True, metavar="check|show|schema|import|export")
+        what = parser.add_subparsers(
+            dest="what", required=True, metavar="check|show|schema|import|export|try"
+        )
         check = what.add_parser("check", help="list every problem of a file, with its line")
         check.add_argument(
             "files", metavar="FILE", nargs="+", type=Path, help="YAML or JSON; - for standard input"
@@ -38,6 +40,12 @@ class Command(BaseCommand):
         save.add_argument("name", metavar="NAME", help="the type's name")
         save.add_argument("--workspace", metavar="NAME", required=True, help="its name or number")
         save.add_argument("--number", metavar="N", type=int, help="the version, by default the latest")
+        attempt = what.add_parser("try", help="make a demo study of a type of the gallery, with a rehearsal")
+        attempt.add_argument("name", metavar="NAME", help="the type's name")
+        attempt.add_argument(
+            "--workspace", metavar="NAME", default="", help="its name or number, by default the owner's own"
+        )
+        attempt.add_argument("--owner", metavar="USER", required=True, help="user name of the study's owner")
         what.add_parser("schema", help="print the JSON Schema of the format, for editors")
 
     def handle(self, *, what: str, **options: Any) -> None:
@@ -52,6 +60,11 @@ class Command(BaseCommand):
             from annotator.management.workspace_types import exported
 
             self.stdout.write(exported(options["name"], options["workspace"], options["number"]), ending="")
+        elif what == "try":
+            from annotator.management.workspace_types import tried
+
+            for line in tried(options["name"], options["workspace"], options["owner"]):
+                self.stdout.write(line)
         else:
             self._check(options["files"])
 

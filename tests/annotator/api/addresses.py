@@ -94,4 +94,13 @@ OF_TYPE = [
     ("declared_copy", "post", "viewer"),
 ]
 #: "restore" finds deleted studies only.
-OPEN = {"schema", "docs", "hit_types", "study-list", "restore", "declared_types", "declared_check"}
+OPEN = {
+    "schema",
+    "docs",
+    "hit_types",
+    "study-list",
+    "restore",
+    "declared_types",
+    "declared_check",
+    "gallery_try",
+}
