@@ -92,6 +92,11 @@ OF_TYPE = [
     ("declared_versions", "get", "viewer"),
     ("declared_versions", "post", "editor"),
     ("declared_copy", "post", "viewer"),
+    ("own_questionnaire", "get", "viewer"),
+    ("own_questionnaire", "delete", "editor"),
+    ("own_questionnaire_versions", "get", "viewer"),
+    ("own_questionnaire_versions", "post", "editor"),
+    ("own_questionnaire_copy", "post", "viewer"),
 ]
 #: "restore" finds deleted studies only.
 OPEN = {
