@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.validation.attainable import mid_p_coverage
 from benchmarks.validation.outside import outside, outside_table
+from benchmarks.validation.preferences_table import preferences_table, preferences_text
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "docs" / "validation.md"
@@ -23,7 +24,22 @@ TITLES = {
 
 def build() -> str:
     """The whole page."""
-    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched, finite, planned, raters = (
+    (
+        checks,
+        grid,
+        numbers,
+        metrics,
+        again,
+        conger,
+        gain,
+        mixed,
+        panels,
+        watched,
+        finite,
+        planned,
+        raters,
+        pairs,
+    ) = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
         for name in (
             "checks",
@@ -39,11 +55,12 @@ def build() -> str:
             "finite_grid",
             "plan_grid",
             "raters_grid",
+            "preferences",
         )
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid`, `raters_grid` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid`, `raters_grid`, `preferences` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -83,6 +100,9 @@ def build() -> str:
         "of studies or more, hold in nearly all. These bounds stand beside it, under that name. The advantage probability (rho) has the bootstrap's interval. "
         f"Every interval, and every pair of bounds, includes its estimate: {'yes' if _all_hold(panels) else 'NO'}.",
         "\n".join(_panels(panels)),
+        "### Strengths from pairwise preferences",
+        preferences_text(pairs),
+        "\n".join(preferences_table(pairs)),
         "### New raters",
         "Raters drawn from a population (their share of right labels is Beta(12, 4)), k of them on each unit. How often does an "
         "interval contain the value for the population of raters: one for these raters, and one for new raters (`--raters new`)?",
