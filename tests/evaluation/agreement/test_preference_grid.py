@@ -27,8 +27,9 @@ def test_with_an_effect_it_is_what_a_large_study_finds() -> None:
     assert abs(strengths[0]) < design.spread, "an effect of the item draws strengths together"
     first, second, choice, _ = study(design, np.random.default_rng(1))
     found = bradley_terry(first, second, choice, systems="abcd")
-    np.testing.assert_allclose([one.value for one in found.strengths], strengths, atol=4 / LARGE**0.5)
-    assert found.ties.value == pytest.approx(tie, abs=4 / LARGE**0.5)
+    # Four standard errors of a study of this size; without an effect the strongest system's would be 0.6.
+    np.testing.assert_allclose([one.value for one in found.strengths], strengths, atol=0.05)
+    assert found.ties.value == pytest.approx(tie, abs=0.05)
 
 
 def test_the_stored_grid_has_every_design_and_no_interval_is_too_short() -> None:
