@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from drf_spectacular.utils import extend_schema, extend_schema_view
+
 from annotator.api.hit_types import (
     DeclaredTypeCopy,
     DeclaredTypeDetail,
@@ -17,6 +19,7 @@ class OwnQuestionnaires(DeclaredTypes):
     kind = DeclaredType.Kind.QUESTIONNAIRE
 
 
+@extend_schema_view(get=extend_schema(operation_id="own_questionnaires_retrieve"))
 class OwnQuestionnaireDetail(DeclaredTypeDetail):
     """One version of a questionnaire, with its file. Studies that use it have the whole file, and keep it if it is deleted."""
 

@@ -46,7 +46,7 @@ urlpatterns = [
     path("hit-types/<row:pk>/", hit_types.DeclaredTypeDetail.as_view(), name="declared_type"),
     path("hit-types/<row:pk>/versions/", hit_types.DeclaredVersions.as_view(), name="declared_versions"),
     path("hit-types/<row:pk>/copy/", hit_types.DeclaredTypeCopy.as_view(), name="declared_copy"),
-    path("questionnaires/", own_questionnaires.OwnQuestionnaires.as_view(), name="own_questionnaires"),
+    path("questionnaires/own/", own_questionnaires.OwnQuestionnaires.as_view(), name="own_questionnaires"),
     path(
         "questionnaires/<row:pk>/",
         own_questionnaires.OwnQuestionnaireDetail.as_view(),
@@ -88,6 +88,11 @@ urlpatterns = [
     path("exports/<row:pk>/file/", judgments.ExportFile.as_view(), name="export_file"),
     path(
         "studies/<study:slug>/questionnaires/", questionnaires.Questionnaires.as_view(), name="questionnaires"
+    ),
+    path(
+        "studies/<study:slug>/questionnaires/answers/",
+        questionnaires.QuestionnaireAnswers.as_view(),
+        name="questionnaire_answers",
     ),
     path("studies/<study:slug>/messages/", messages.Messages.as_view(), name="messages"),
     path("studies/<study:slug>/messages/settle/", messages.MessagesSettle.as_view(), name="messages_settle"),

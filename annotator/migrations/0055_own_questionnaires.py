@@ -1,6 +1,12 @@
 from django.db import migrations, models
 
 
+_HELP = (
+    " The names of questionnaires that come with Foretell (demographics, native_language, trust, explanation_satisfaction,"
+    " system_usability, nasa_tlx) or that your workspace has saved, or files of your own, separated by lines of ---. Nobody has to answer."
+)
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("annotator", "0052_unpaid_work"),
@@ -43,5 +49,15 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(("kind__in", ["hit_type", "questionnaire"])), name="declared_type_kind_known"
             ),
+        ),
+        migrations.AlterField(
+            model_name="study",
+            name="questionnaire_after",
+            field=models.TextField(blank=True, db_default="", default="", help_text="Shown after the last task, or when somebody stops who has done tasks." + _HELP),
+        ),
+        migrations.AlterField(
+            model_name="study",
+            name="questionnaire_before",
+            field=models.TextField(blank=True, db_default="", default="", help_text="Shown after the exam." + _HELP),
         ),
     ]

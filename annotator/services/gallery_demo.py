@@ -17,7 +17,7 @@ from annotator.hit_types.declaration.document import document_read
 from annotator.hit_types.declaration.gallery import gallery_types
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.making import case_of
-from annotator.hit_types.registry import hit_type_get
+from annotator.hit_types.registry import hit_types
 from annotator.models import Study, User, Workspace
 from annotator.selectors.study import slug_near
 from annotator.services.imports.material_import import material_import
@@ -56,7 +56,7 @@ def gallery_rows(name: str) -> list[dict[str, Any]]:
     >>> sorted(gallery_rows("pairwise_preference")[0])
     ['gold', 'request', 'response_a', 'response_b', 'system_a', 'system_b']
     """
-    kind = hit_type_get(name)
+    kind = hit_types()[name]
     cases = document_read((FOLDER / f"{name}.yaml").read_bytes()).value["items"]
     return [_row(kind, case) for case in cases]
 
@@ -79,7 +79,7 @@ def gallery_demo_make(
     """
     if hit_type not in gallery_demos():
         raise ValidationError({"hit_type": f"expected one of: {listed(gallery_demos(), 'or')}"})
-    kind = hit_type_get(hit_type)
+    kind = hit_types()[hit_type]
     study = study_create(
         by=by,
         workspace=workspace,

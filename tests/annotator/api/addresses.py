@@ -59,6 +59,7 @@ OF_STUDY = [
     ("personal_link", "delete", "editor"),
     ("participants", "get", "viewer"),
     ("questionnaires", "get", "viewer"),
+    ("questionnaire_answers", "get", "viewer"),
     ("members", "get", "viewer"),
     ("members", "post", "owner"),
     ("member", "patch", "owner"),
@@ -108,4 +109,5 @@ OPEN = {
     "declared_types",
     "declared_check",
     "gallery_try",
+    "own_questionnaires",
 }

@@ -14,13 +14,13 @@ from tests.annotator.declared import CLARITY
 from tests.annotator.questionnaires import READING, READING_2
 
 pytestmark = pytest.mark.django_db
-OWN = "/api/v1/questionnaires/"
+OWN, ROOT = "/api/v1/questionnaires/own/", "/api/v1/questionnaires/"
 
 
 def saved(api: APIClient) -> str:
     made = api.post(OWN, {"source": READING, "base": 0}, format="json")
     assert made.status_code == 201, made.content
-    return f"{OWN}{made.json()['type']}/"
+    return f"{ROOT}{made.json()['type']}/"
 
 
 def test_a_questionnaire_is_saved_read_copied_and_deleted(
