@@ -287,7 +287,7 @@ def try_it(request: HttpRequest) -> HttpResponse:
             "and compute a report when the rehearsal is done. Close and delete the study when you have seen enough.",
         )
         return redirect("admin:study_live", study.pk)
-    messages.error(request, " ".join(text for texts in form.errors.values() for text in texts))
+    messages.error(request, " ".join(str(text) for texts in form.errors.values() for text in texts))
     return redirect("admin:annotator_declaredtype_add")
 
 

@@ -70,7 +70,9 @@ def declared_file_check(source: str | bytes) -> CheckedFile:
     text = source_text(source)
     if not declares_questionnaire(text):
         kind = hit_type_read(text)
-        return CheckedFile(Kind.HIT_TYPE, kind.name, kind.title, kind.version, tuple(declared_checks(kind)))
+        return CheckedFile(
+            Kind.HIT_TYPE, kind.name, kind.title, str(kind.version), tuple(declared_checks(kind))
+        )
     parts = questionnaires_read(text)
     if len(parts) > 1:
         raise refused(f"has {len(parts)} questionnaires; save each in a file of its own")

@@ -129,7 +129,7 @@ def declared_type_save(
             created_by=by,
         )
         audit_write(
-            action=_ACTIONS[found_file.kind][0], workspace=workspace, by=by, target=found_file.name,
+            action=_ACTIONS[Kind(found_file.kind)][0], workspace=workspace, by=by, target=found_file.name,
             after={"number": number, "version": found_file.version},
         )  # fmt: skip
     return version
@@ -214,7 +214,7 @@ def declared_type_delete(*, type: DeclaredType, by: User | None) -> None:
         more = " and others" if len(used) > 5 else ""
         raise ValidationError(f"{type.name} is used by {names}{more}. A type in use can't be deleted.")
     audit_write(
-        action=_ACTIONS[type.kind][1], workspace=type.workspace, by=by, target=type.name,
+        action=_ACTIONS[Kind(type.kind)][1], workspace=type.workspace, by=by, target=type.name,
         before={"versions": plural(type.versions.count(), "version")},
     )  # fmt: skip
     digests = list(type.versions.values_list("declaration", flat=True))
