@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.validation.attainable import mid_p_coverage
 from benchmarks.validation.outside import outside, outside_table
+from benchmarks.validation.planning_tables import ever_text, planned_table, watched_table
 from benchmarks.validation.preferences_table import preferences_table, preferences_text
 
 HERE = Path(__file__).parent
@@ -144,13 +145,13 @@ def build() -> str:
         "The plain interval is that of one look. The two kinds of alpha spending have their boundaries from the share of complete instances, and compare the t statistic "
         "over instances (as a normal one of the same p value) with them: that is an approximation, which fails where shares are near 0 or 1 and instances few, as in the third "
         "design. Don't use them there. The confidence sequence needs no approximation and no plan of looks: it stays below 5 % everywhere, and needs more data to find an effect.",
-        "\n".join(_watched(watched)),
+        "\n".join(watched_table(watched)),
         "## Analysis plans",
         f"{planned['about']['runs']:,} simulated studies a design, last run on {planned['about']['date']}. The power that a plan is told, beside the share of as many other "
         "studies that find the effect when their ratings are analysed as a report does. Differences of up to twice the error are those of simulation.",
-        "\n".join(_planned(planned)),
+        "\n".join(planned_table(planned)),
         f"Studies of two systems that do not differ (60 instances, 2 follow-ups, 3 raters), looked at after every {planned['about']['every']} judgments with the interval that the "
-        f"live page shows; the share that is ever called significant: {_ever(planned)}.",
+        f"live page shows; the share that is ever called significant: {ever_text(planned)}.",
         "## The same again with other studies",
         *_recheck(again),
     ]
@@ -285,36 +286,6 @@ def _gain(gain: dict[str, Any]) -> Iterator[str]:
     for name, row in gain["coverage"].items():
         cells = [_share(row[figure]) for figure in GAIN]
         yield f"| {name} | {row['nsg']['truth']:.2f} | " + " | ".join(cells) + " |"
-
-
-WATCHED = {
-    "plain": "plain 95 % interval",
-    "obrien_fleming": "O'Brien-Fleming spending",
-    "pocock": "Pocock spending",
-    "confidence_sequence": "confidence sequence",
-}
-
-
-def _watched(watched: dict[str, Any]) -> Iterator[str]:
-    yield "| design | effect | " + " | ".join(WATCHED.values()) + " |"
-    yield "|---|---|" + "---|" * len(WATCHED)
-    for name, row in watched["significant"].items():
-        effect = watched["designs"][name]["effect"]
-        cells = [f"{100 * row[method]:.1f} %" for method in WATCHED]
-        yield f"| {name} | {effect or 'none'} | " + " | ".join(cells) + " |"
-
-
-def _planned(planned: dict[str, Any]) -> Iterator[str]:
-    yield "| study | power of the plan | studies that find the effect | error of the difference |"
-    yield "|---|---|---|---|"
-    for name, row in planned["power"].items():
-        yield f"| {name} | {row['planned']:.3f} | {row['found']:.3f} | {row['error']:.3f} |"
-
-
-def _ever(planned: dict[str, Any]) -> str:
-    return "; ".join(
-        f"{name.replace('_', ' ')}: {100 * share:.1f} %" for name, share in planned["significant"].items()
-    )
 
 
 FINITE = {"precision": "precision, macro", "micro": "precision, micro", "simulatable": "simulatable share"}
