@@ -14,6 +14,7 @@ WATCHED = {
 
 
 def watched_table(watched: dict[str, Any]) -> Iterator[str]:
+    """The lines of the table of null studies that are watched."""
     yield "| design | effect | " + " | ".join(WATCHED.values()) + " |"
     yield "|---|---|" + "---|" * len(WATCHED)
     for name, row in watched["significant"].items():
@@ -23,6 +24,7 @@ def watched_table(watched: dict[str, Any]) -> Iterator[str]:
 
 
 def planned_table(planned: dict[str, Any]) -> Iterator[str]:
+    """The lines of the table of plans' power."""
     yield "| study | power of the plan | studies that find the effect | error of the difference |"
     yield "|---|---|---|---|"
     for name, row in planned["power"].items():
@@ -30,6 +32,7 @@ def planned_table(planned: dict[str, Any]) -> Iterator[str]:
 
 
 def ever_text(planned: dict[str, Any]) -> str:
+    """How often a watched plan is ever called significant, in words."""
     return "; ".join(
         f"{name.replace('_', ' ')}: {100 * share:.1f} %" for name, share in planned["significant"].items()
     )
