@@ -27,7 +27,7 @@ FILE_COMMANDS = {
     ),
     "hit_type": (
         "annotator.management.commands.hit_type",
-        "check a file that declares a HIT type, show what it makes, or save it in a workspace",
+        "check a file that declares a HIT type or a questionnaire, show what it makes, save it in a workspace, or try a type",
     ),
 }
 #: What the first lines of ``foretell --help`` say of commands for a running installation.
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(rest)
     if command == "metrics" and _names_a_study(rest):
         return manage([command, *rest])
-    if command == "hit_type" and rest[:1] in (["import"], ["export"]):  # those of a workspace
+    if command == "hit_type" and rest[:1] in (["import"], ["export"], ["try"]):  # those of a workspace
         return manage([command, *rest])
     if command in FILE_COMMANDS:
         return _file_command(command, rest)

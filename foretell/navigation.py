@@ -13,6 +13,7 @@ GROUPS = (
         (
             ("Studies", "list_alt", "admin:annotator_study_changelist"),
             ("HIT types", "edit_note", "admin:annotator_declaredtype_changelist"),
+            ("Questionnaires", "contact_support", "admin:annotator_declaredquestionnaire_changelist"),
             ("Messages", "forum", "admin:annotator_message_changelist"),
             ("Workspaces", "workspaces", "admin:annotator_workspace_changelist"),
         ),

@@ -46,6 +46,14 @@ def access_page() -> str:
     lines += [
         (f"/admin/annotator/declaredtype/TYPE/{page}", "POST", role) for page, role in types.SENT.items()
     ]
+    lines += [
+        (f"/admin/annotator/declaredquestionnaire/QUESTIONNAIRE/{page}", "GET", role)
+        for page, role in types.PAGES.items()
+    ]
+    lines += [
+        (f"/admin/annotator/declaredquestionnaire/QUESTIONNAIRE/{page}", "POST", role)
+        for page, role in types.SENT.items()
+    ]
     lines += [(f"API: {name}", method.upper(), role) for name, method, role in [*api.OF_STUDY, *api.OF_TYPE]]
     lines += [(f"API: {name}", method.upper(), "who asked for it") for name, method in api.OF_OWNER]
     lines += [(page, "GET", role) for page, role in evaluation.PAGES.items()]

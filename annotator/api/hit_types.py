@@ -1,4 +1,4 @@
-"""HIT types of workspaces over the API: check a file, save it as a version, read, copy and delete types."""
+"""HIT types and questionnaires of workspaces over the API: check a file, save it as a version, read, copy and delete types."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from annotator.selectors.declared_type import (
     versions_listed,
 )
 from annotator.selectors.workspace import workspace_get_for
+from annotator.services.declared_file import declared_file_check
 from annotator.services.declared_type import (
-    declared_type_check,
     declared_type_copy,
     declared_type_delete,
     declared_type_save,
@@ -61,6 +61,7 @@ class ProblemsSerializer(serializers.Serializer[Any]):
 
 
 class FileCheckedSerializer(serializers.Serializer[Any]):
+    kind = serializers.CharField(help_text="`hit_type` or `questionnaire`; empty if the file has problems.")
     name = serializers.CharField(help_text="Empty if the file has problems.")
     version = serializers.CharField()
     problems = ProblemSerializer(many=True)
@@ -124,21 +125,27 @@ def _workspace(request: Request, pk: int | None) -> Workspace:
     return workspace_get_for(user=request.user, pk=pk, role=EDITOR)
 
 
-def _type(request: Request, pk: int, role: str = VIEWER) -> DeclaredType:
-    return declared_type_get_for(user=request.user, pk=pk, role=role)
-
-
 def _problems(found: tuple[Problem, ...]) -> list[dict[str, Any]]:
     return [{"line": one.line, "path": path_text(one.path), "message": one.message} for one in found]
 
 
-class DeclaredTypes(APIView):
+class OwnFiles(APIView):
+    """What is declared in files of a workspace, of one kind."""
+
+    kind: str = DeclaredType.Kind.HIT_TYPE
+
+    def found(self, request: Request, pk: int, role: str = VIEWER) -> DeclaredType:
+        """The one with this number, if the caller has this role in its workspace; else not found (404)."""
+        return declared_type_get_for(user=request.user, pk=pk, role=role, kind=self.kind)
+
+
+class DeclaredTypes(OwnFiles):
     """The HIT types of your workspaces."""
 
     @extend_schema(responses=DeclaredTypeSerializer(many=True))
     def get(self, request: Request) -> Response:
         """Each with its latest version."""
-        found = declared_types_for(user=request.user).order_by("pk")[:MOST_LISTED]
+        found = declared_types_for(user=request.user, kind=self.kind).order_by("pk")[:MOST_LISTED]
         return Response(DeclaredTypeSerializer(found, many=True).data)
 
     @extend_schema(request=NewTypeSerializer, responses={201: DeclaredVersionSerializer, **REFUSED})
@@ -147,12 +154,14 @@ class DeclaredTypes(APIView):
         form = NewTypeSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         workspace = _workspace(request, form.validated_data.pop("workspace", None))
-        saved = declared_type_save(workspace=workspace, by=person(request), **form.validated_data)
+        saved = declared_type_save(
+            workspace=workspace, by=person(request), kind=self.kind, **form.validated_data
+        )
         return Response(DeclaredVersionSerializer(saved).data, status=status.HTTP_201_CREATED)
 
 
 class FileCheck(APIView):
-    """Check a file without saving it."""
+    """Check a file, of a HIT type or a questionnaire, without saving it."""
 
     write_scope = ""
 
@@ -162,56 +171,59 @@ class FileCheck(APIView):
         form = SourceSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         try:
-            kind, checks = declared_type_check(form.validated_data["source"])
+            found = declared_file_check(form.validated_data["source"])
         except DeclarationRefused as error:
-            return Response({"name": "", "version": "", "problems": _problems(error.problems), "checks": []})
-        said = [one.as_json() for one in checks]
-        return Response({"name": kind.name, "version": kind.version, "problems": [], "checks": said})
+            return Response(
+                {"kind": "", "name": "", "version": "", "problems": _problems(error.problems), "checks": []}
+            )
+        said = [one.as_json() for one in found.checks]
+        about = {"kind": found.kind, "name": found.name, "version": found.version}
+        return Response(about | {"problems": [], "checks": said})
 
 
-class DeclaredTypeDetail(APIView):
+class DeclaredTypeDetail(OwnFiles):
     """One version of a type, with its file."""
 
     @extend_schema(parameters=[NUMBER], responses={200: DeclaredFileSerializer, 404: DetailSerializer})
     def get(self, request: Request, pk: int) -> Response:
         """The latest version, or the one that is asked for."""
         asked = request.query_params.get("number")
-        of = _type(request, pk)
+        of = self.found(request, pk)
         number = None if asked is None else row_id(asked)
         return Response(DeclaredFileSerializer(version_get(type=of, number=number)).data)
 
     @extend_schema(responses={204: None, 400: ErrorsSerializer, 404: DetailSerializer})
     def delete(self, request: Request, pk: int) -> Response:
         """Delete it with all versions; refused while a study uses one. Needs the role of an editor."""
-        declared_type_delete(type=_type(request, pk, EDITOR), by=person(request))
+        declared_type_delete(type=self.found(request, pk, EDITOR), by=person(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class DeclaredVersions(APIView):
+class DeclaredVersions(OwnFiles):
     """The versions of a type, newest first."""
 
     @extend_schema(responses={200: DeclaredVersionSerializer(many=True), 404: DetailSerializer})
     def get(self, request: Request, pk: int) -> Response:
-        found = versions_listed(_type(request, pk))[:MOST_LISTED]
+        found = versions_listed(self.found(request, pk))[:MOST_LISTED]
         return Response(DeclaredVersionSerializer(found, many=True).data)
 
     @extend_schema(request=NewVersionSerializer, responses={201: DeclaredVersionSerializer, **REFUSED})
     def post(self, request: Request, pk: int) -> Response:
         """Save a file as the next version. Studies keep the version that they have. Needs the role of an editor."""
-        of = _type(request, pk, EDITOR)
+        of = self.found(request, pk, EDITOR)
         form = NewVersionSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         saved = declared_type_save(workspace=of.workspace, by=person(request), of=of, **form.validated_data)
         return Response(DeclaredVersionSerializer(saved).data, status=status.HTTP_201_CREATED)
 
 
-class DeclaredTypeCopy(APIView):
+class DeclaredTypeCopy(OwnFiles):
     """Copy a type."""
 
     @extend_schema(request=CopyTypeSerializer, responses={201: DeclaredVersionSerializer, **REFUSED})
     def post(self, request: Request, pk: int) -> Response:
         """Copy its latest version into one of your workspaces, where the name must be free."""
-        of = _type(request, pk)
+        of = self.found(request, pk)
         form = CopyTypeSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         workspace = _workspace(request, form.validated_data.get("workspace"))

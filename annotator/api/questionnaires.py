@@ -1,10 +1,13 @@
-"""The answers to a study's questionnaires over the API, as counts."""
+"""The answers to a study's questionnaires over the API: as counts, and as a file."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +17,9 @@ from annotator.api.access import person, study_of
 from annotator.api.studies import ERRORS
 from annotator.selectors.questionnaire import LISTED, questionnaire_counts
 from annotator.services.audit import people_viewed
+from annotator.services.questionnaire_export import questionnaires_export
+
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 class AnswerCountSerializer(serializers.Serializer[Any]):
@@ -56,3 +62,27 @@ class Questionnaires(APIView):
         study = study_of(request, slug)
         people_viewed(by=person(request), page="questionnaires", studies=[study])
         return Response(QuestionnairesSerializer({"moments": questionnaire_counts(study=study)}).data)
+
+
+class QuestionnaireAnswers(APIView):
+    """Every answer to a study's questionnaires as one file, streamed."""
+
+    read_scope = "may_see_people"
+
+    @extend_schema(
+        parameters=[OpenApiParameter("as", str, enum=list(TYPES), default="csv")],
+        responses={
+            (200, "text/csv"): OpenApiTypes.BINARY,
+            (200, "application/x-ndjson"): OpenApiTypes.BINARY,
+            **ERRORS,
+        },
+        operation_id="questionnaires_export",
+    )
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """One row for each person and question, with written answers; ``state`` is answered, blank, not_asked, or erased. Rehearsal raters are
+        marked."""
+        study, format = study_of(request, slug), request.query_params.get("as", "csv")
+        chunks = questionnaires_export(study=study, format=format, by=person(request))
+        response = StreamingHttpResponse(chunks, content_type=TYPES[format])
+        response["Content-Disposition"] = f'attachment; filename="{study.slug}-questionnaires.{format}"'
+        return response

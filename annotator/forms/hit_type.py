@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
@@ -10,6 +10,7 @@ from annotator.forms.fields import SafeTextField
 from annotator.forms.workspace import WorkspaceField, workspace_choices
 from annotator.hit_types.declaration.document import MOST_BYTES
 from annotator.models import User
+from annotator.services.gallery_demo import gallery_demos
 
 
 class HitTypeForm(forms.Form):
@@ -47,4 +48,18 @@ class CopyForm(forms.Form):
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", "prefix": "copy"} | kwargs)
+        workspace_choices(self, user=by)
+
+
+class TryForm(forms.Form):
+    """The type of the gallery of which a demo study is made, and the workspace that gets it."""
+
+    hit_type = forms.ChoiceField(widget=forms.HiddenInput)
+    workspace = WorkspaceField(
+        widget=forms.Select, label="Workspace of the demo study", help_text="Its members can open the study."
+    )
+
+    def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", "auto_id": "try_%s"} | kwargs)
+        cast(forms.ChoiceField, self.fields["hit_type"]).choices = [(name, name) for name in gallery_demos()]
         workspace_choices(self, user=by)

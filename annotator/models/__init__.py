@@ -5,7 +5,12 @@ from annotator.models.adjudication import Adjudication
 from annotator.models.api_token import ApiToken
 from annotator.models.assignment import GIVEN_BACK, Assignment, StageCommit
 from annotator.models.audit import AUDIT_GROUPS, AuditAction, AuditEntry, AuditSubject
-from annotator.models.declared_type import Declaration, DeclaredType, DeclaredVersion
+from annotator.models.declared_type import (
+    Declaration,
+    DeclaredQuestionnaire,
+    DeclaredType,
+    DeclaredVersion,
+)
 from annotator.models.erasure import DataRequest, Tombstone
 from annotator.models.exam import (
     Exam,
@@ -61,6 +66,7 @@ __all__ = [
     "DataRequest",
     "Dataset",
     "Declaration",
+    "DeclaredQuestionnaire",
     "DeclaredType",
     "DeclaredVersion",
     "Exam",

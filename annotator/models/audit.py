@@ -76,6 +76,8 @@ class AuditAction(models.TextChoices):
     WORKSPACE_DELETED = "workspace.deleted", "Workspace deleted"
     HIT_TYPE_SAVED = "hit_types.saved", "HIT type saved"
     HIT_TYPE_DELETED = "hit_types.deleted", "HIT type deleted"
+    QUESTIONNAIRE_SAVED = "questionnaires.saved", "Questionnaire saved"
+    QUESTIONNAIRE_DELETED = "questionnaires.deleted", "Questionnaire deleted"
     ENDPOINT_SAVED = "endpoints.saved", "Endpoint saved"
     ENDPOINT_DELETED = "endpoints.deleted", "Endpoint deleted"
     DEPLOYMENT_CONFIRMED = "endpoints.deployment_confirmed", "Same deployment confirmed"

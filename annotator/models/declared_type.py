@@ -1,4 +1,4 @@
-"""HIT types of workspaces: files that declare a type, each in immutable versions known by the digest of their content."""
+"""HIT types and questionnaires of workspaces: files that declare one, each in immutable versions known by the digest of their content."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ class Declaration(models.Model):
 
 
 class DeclaredType(models.Model):
-    """A HIT type that a workspace owns. Its name is that of its file and never changes."""
+    """A HIT type or a questionnaire that a workspace owns. Its name is that of its file and never changes."""
+
+    class Kind(models.TextChoices):
+        HIT_TYPE = "hit_type", "HIT type"
+        QUESTIONNAIRE = "questionnaire", "questionnaire"
 
     workspace = models.ForeignKey("annotator.Workspace", models.PROTECT, related_name="declared_types")
+    kind = models.CharField(max_length=13, choices=Kind, default=Kind.HIT_TYPE, db_default=Kind.HIT_TYPE)
     name = models.CharField(max_length=40)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -31,11 +36,24 @@ class DeclaredType(models.Model):
         verbose_name = "HIT type"
         ordering = ["name", "pk"]
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "name"], name="declared_type_once_per_workspace"),
+            models.UniqueConstraint(
+                fields=["workspace", "kind", "name"], name="declared_type_once_per_workspace"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["hit_type", "questionnaire"]), name="declared_type_kind_known"
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+
+class DeclaredQuestionnaire(DeclaredType):
+    """A questionnaire of a workspace, as the researchers' pages list it."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "questionnaire"
 
 
 class DeclaredVersion(models.Model):

@@ -1,4 +1,4 @@
-"""Access to the HIT types that workspaces declared. Pages, API and commands reach them only through these functions."""
+"""Access to the HIT types and questionnaires that workspaces declared. Pages, API and commands reach them only through these functions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from annotator.models import DeclaredType, DeclaredVersion, Membership, Study
 from annotator.selectors.workspace import owned_by, workspaces_for
 
 log = logging.getLogger(__name__)
+Kind = DeclaredType.Kind
 
 
-def declared_types_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[DeclaredType]:
-    """The types of the workspaces in which a researcher has at least this role, each with ``number``, ``title``, ``version``
+def declared_types_for(
+    *, user: Any, role: str = Membership.Role.VIEWER, kind: str = Kind.HIT_TYPE
+) -> QuerySet[DeclaredType]:
+    """The types (or questionnaires, by ``kind``) of the workspaces in which a researcher has at least this role, each with ``number``, ``title``, ``version``
     and ``saved_at`` of its latest version."""
     if not user.is_active or not user.is_staff:
         return DeclaredType.objects.none()
     latest = DeclaredVersion.objects.filter(type=OuterRef("pk")).order_by("-number")
-    found = DeclaredType.objects.filter(owned_by(user=user, role=role)).select_related("workspace")
+    found = DeclaredType.objects.filter(owned_by(user=user, role=role), kind=kind).select_related("workspace")
     return found.annotate(
         number=Subquery(latest.values("number")[:1]),
         title=Subquery(latest.values("title")[:1]),
@@ -30,12 +33,15 @@ def declared_types_for(*, user: Any, role: str = Membership.Role.VIEWER) -> Quer
     )
 
 
-def declared_type_get_for(*, user: Any, pk: int | str, role: str = Membership.Role.VIEWER) -> DeclaredType:
-    """A type of a workspace in which the researcher has at least this role; raises ``Http404`` for any other, and logs it."""
-    found = declared_types_for(user=user, role=role).filter(pk=pk).first()
+def declared_type_get_for(
+    *, user: Any, pk: int | str, role: str = Membership.Role.VIEWER, kind: str = Kind.HIT_TYPE
+) -> DeclaredType:
+    """A type (or questionnaire) of a workspace in which the researcher has at least this role; raises ``Http404`` for any other, and logs it."""
+    found = declared_types_for(user=user, role=role, kind=kind).filter(pk=pk).first()
     if found is None:
-        log.warning("HIT type %s: access denied to user %s as %s", pk, user.pk, role)
-        raise Http404("no such HIT type")
+        noun = Kind(kind).label
+        log.warning("%s %s: access denied to user %s as %s", noun, pk, user.pk, role)
+        raise Http404(f"no such {noun}")
     return found
 
 
@@ -66,11 +72,13 @@ def studies_using(type: DeclaredType) -> QuerySet[Study]:
     return Study.objects.filter(workspace=type.workspace_id, declaration__in=digests)
 
 
-def version_offered(*, workspace_id: int | None, name: str) -> DeclaredVersion | None:
-    """The latest version of a workspace's type of that name; None if it has none."""
+def version_offered(
+    *, workspace_id: int | None, name: str, kind: str = Kind.HIT_TYPE
+) -> DeclaredVersion | None:
+    """The latest version of a workspace's type (or questionnaire) of that name; None if it has none."""
     if workspace_id is None:
         return None
-    found = DeclaredVersion.objects.filter(type__workspace=workspace_id, type__name=name)
+    found = DeclaredVersion.objects.filter(type__workspace=workspace_id, type__name=name, type__kind=kind)
     return found.select_related("declaration").order_by("-number").first()
 
 
@@ -85,12 +93,14 @@ def version_newer(study: Study) -> DeclaredVersion | None:
 def versions_offered(*, user: Any) -> list[DeclaredVersion]:
     """The latest version of each type of the workspaces in which a researcher may make studies, by workspace and name."""
     workspaces = workspaces_for(user=user, role=Membership.Role.EDITOR)
-    latest = DeclaredVersion.objects.filter(type__workspace__in=workspaces.values("pk"))
+    latest = DeclaredVersion.objects.filter(
+        type__workspace__in=workspaces.values("pk"), type__kind=Kind.HIT_TYPE
+    )
     latest = latest.order_by("type_id", "-number").distinct("type_id").select_related("type__workspace")
     return sorted(latest, key=lambda one: (one.type.workspace.name, one.type.workspace_id, one.type.name))
 
 
-def names_in(workspace_id: int | None) -> Iterable[str]:
-    """The names of a workspace's types, sorted."""
-    found = DeclaredType.objects.filter(workspace=workspace_id).order_by("name")
+def names_in(workspace_id: int | None, kind: str = Kind.HIT_TYPE) -> Iterable[str]:
+    """The names of a workspace's types (or questionnaires), sorted."""
+    found = DeclaredType.objects.filter(workspace=workspace_id, kind=kind).order_by("name")
     return found.values_list("name", flat=True) if workspace_id is not None else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,10 +15,11 @@ from annotator.hit_types.base import JSON, FieldErrors, Question
 from annotator.hit_types.images import image_columns, images_resolve
 from annotator.hit_types.questions import read_questions
 from annotator.hit_types.translations import QUESTIONS, read_translations
-from annotator.models import PanelLinks, Study
+from annotator.models import DeclaredType, PanelLinks, Study
 from annotator.models.study_settings.allocation import WholeExplanations
 from annotator.recruitment.registry import panel_get
 from annotator.recruitment.return_addresses import return_address_fault
+from annotator.selectors.declared_type import names_in, version_offered
 from annotator.selectors.qualification import requirement_known
 from annotator.selectors.study import declared_hit_type
 from annotator.selectors.uploaded_images import images_of
@@ -156,7 +158,8 @@ def study_texts_clean(study: Study, *, images_from: Study | None = None) -> dict
 
 
 def questionnaires_clean(study: Study) -> dict[str, list[str]]:
-    """Put the files of questionnaires that come with Foretell in the place of their names; returns what is wrong, by setting."""
+    """Put the files of questionnaires in the place of their names: those that come with Foretell, and the workspace's own in their latest
+    version. Returns what is wrong, by setting."""
     errors: dict[str, list[str]] = {}
     for name in ("questionnaire_before", "questionnaire_after"):
         text = str(getattr(study, name) or "")
@@ -168,10 +171,18 @@ def questionnaires_clean(study: Study) -> dict[str, list[str]]:
         from annotator.hit_types.declaration.questionnaire import questionnaires_text
 
         try:
-            setattr(study, name, questionnaires_text(text))
+            own = list(names_in(study.workspace_id, DeclaredType.Kind.QUESTIONNAIRE))
+            setattr(study, name, questionnaires_text(text, own=partial(_own_questionnaire, study), names=own))
         except DeclarationRefused as error:
             errors[name] = [str(problem) for problem in error.problems]
     return errors
+
+
+def _own_questionnaire(study: Study, name: str) -> str | None:
+    """The file of the latest version of a questionnaire of the study's workspace."""
+    kind = DeclaredType.Kind.QUESTIONNAIRE
+    found = version_offered(workspace_id=study.workspace_id, name=name, kind=kind)
+    return found.declaration.source if found else None
 
 
 def panel_study_fault(study: Study) -> str:

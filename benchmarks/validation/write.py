@@ -10,6 +10,8 @@ from typing import Any
 from benchmarks.validation.attainable import mid_p_coverage
 from benchmarks.validation.grid_frame import mark, starred
 from benchmarks.validation.outside import outside, outside_table
+from benchmarks.validation.planning_tables import ever_text, planned_table, watched_table
+from benchmarks.validation.preferences_table import preferences_table, preferences_text
 from benchmarks.validation.raters_table import ABOUT as RATERS_ABOUT
 from benchmarks.validation.raters_table import raters_table
 from evaluation.agreement.icc import LEAST_RESAMPLED
@@ -27,7 +29,22 @@ TITLES = {
 
 def build() -> str:
     """The whole page."""
-    checks, grid, numbers, metrics, again, conger, gain, mixed, panels, watched, finite, planned, raters = (
+    (
+        checks,
+        grid,
+        numbers,
+        metrics,
+        again,
+        conger,
+        gain,
+        mixed,
+        panels,
+        watched,
+        finite,
+        planned,
+        raters,
+        pairs,
+    ) = (
         json.loads((HERE / f"{name}.json").read_text("utf-8"))
         for name in (
             "checks",
@@ -43,11 +60,12 @@ def build() -> str:
             "finite_grid",
             "plan_grid",
             "raters_grid",
+            "preferences",
         )
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid`, `raters_grid` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid`, `raters_grid`, `preferences` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -88,6 +106,9 @@ def build() -> str:
         "of studies or more, hold in nearly all. These bounds stand beside it, under that name. The advantage probability (rho) has the bootstrap's interval. "
         f"Every interval, and every pair of bounds, includes its estimate: {'yes' if _all_hold(panels) else 'NO'}.",
         "\n".join(_panels(panels)),
+        "### Strengths from pairwise preferences",
+        preferences_text(pairs),
+        "\n".join(preferences_table(pairs)),
         "### New raters",
         "Raters drawn from a population (their share of right labels is Beta(12, 4)), k of them on each unit. How often does an "
         "interval contain the value for the population of raters: one for these raters, and one for new raters (`--raters new`)?",
@@ -127,13 +148,13 @@ def build() -> str:
         "The plain interval is that of one look. The two kinds of alpha spending have their boundaries from the share of complete instances, and compare the t statistic "
         "over instances (as a normal one of the same p value) with them: that is an approximation, which fails where shares are near 0 or 1 and instances few, as in the third "
         "design. Don't use them there. The confidence sequence needs no approximation and no plan of looks: it stays below 5 % everywhere, and needs more data to find an effect.",
-        "\n".join(_watched(watched)),
+        "\n".join(watched_table(watched)),
         "## Analysis plans",
         f"{planned['about']['runs']:,} simulated studies a design, last run on {planned['about']['date']}. The power that a plan is told, beside the share of as many other "
         "studies that find the effect when their ratings are analysed as a report does. Differences of up to twice the error are those of simulation.",
-        "\n".join(_planned(planned)),
+        "\n".join(planned_table(planned)),
         f"Studies of two systems that do not differ (60 instances, 2 follow-ups, 3 raters), looked at after every {planned['about']['every']} judgments with the interval that the "
-        f"live page shows; the share that is ever called significant: {_ever(planned)}.",
+        f"live page shows; the share that is ever called significant: {ever_text(planned)}.",
         "## The same again with other studies",
         *_recheck(again),
     ]
@@ -268,36 +289,6 @@ def _gain(gain: dict[str, Any]) -> Iterator[str]:
     for name, row in gain["coverage"].items():
         cells = [_share(row[figure]) for figure in GAIN]
         yield f"| {name} | {row['nsg']['truth']:.2f} | " + " | ".join(cells) + " |"
-
-
-WATCHED = {
-    "plain": "plain 95 % interval",
-    "obrien_fleming": "O'Brien-Fleming spending",
-    "pocock": "Pocock spending",
-    "confidence_sequence": "confidence sequence",
-}
-
-
-def _watched(watched: dict[str, Any]) -> Iterator[str]:
-    yield "| design | effect | " + " | ".join(WATCHED.values()) + " |"
-    yield "|---|---|" + "---|" * len(WATCHED)
-    for name, row in watched["significant"].items():
-        effect = watched["designs"][name]["effect"]
-        cells = [f"{100 * row[method]:.1f} %" for method in WATCHED]
-        yield f"| {name} | {effect or 'none'} | " + " | ".join(cells) + " |"
-
-
-def _planned(planned: dict[str, Any]) -> Iterator[str]:
-    yield "| study | power of the plan | studies that find the effect | error of the difference |"
-    yield "|---|---|---|---|"
-    for name, row in planned["power"].items():
-        yield f"| {name} | {row['planned']:.3f} | {row['found']:.3f} | {row['error']:.3f} |"
-
-
-def _ever(planned: dict[str, Any]) -> str:
-    return "; ".join(
-        f"{name.replace('_', ' ')}: {100 * share:.1f} %" for name, share in planned["significant"].items()
-    )
 
 
 FINITE = {"precision": "precision, macro", "micro": "precision, micro", "simulatable": "simulatable share"}

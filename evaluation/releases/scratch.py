@@ -51,7 +51,7 @@ def _hide_tables() -> str:
         for label in ("annotator", "evaluation"):
             for model in apps.get_app_config(label).get_models(include_auto_created=True):
                 name = quote(model._meta.db_table)
-                if model not in filled:
+                if model not in filled and not model._meta.proxy:
                     views.append(
                         f"CREATE TEMPORARY VIEW {name} AS SELECT * FROM {schema}.{name} WHERE false WITH CHECK OPTION"  # noqa: S608
                     )

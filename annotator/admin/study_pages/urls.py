@@ -114,6 +114,9 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}judgments/<row:judgment_pk>/", view(rows.judgment), name="study_judgment"),
         path(f"{one}participants/", view(participants.participants), name="study_participants"),
         path(f"{one}questionnaires/", view(questionnaires.questionnaires), name="study_questionnaires"),
+        path(
+            f"{one}questionnaires/answers/", view(questionnaires.answers), name="study_questionnaire_answers"
+        ),
         path(f"{one}recruitment/links/", view(personal_links.personal_links), name="study_personal_links"),
         path(
             f"{one}recruitment/links.csv",

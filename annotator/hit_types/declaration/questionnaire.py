@@ -7,7 +7,7 @@ answer: every question may be left blank.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -30,6 +30,7 @@ MOST_PARTS, MOST_QUESTIONS = 6, 80
 _STAGE, _PERSON = "questionnaire", "whose_answers"
 _NAMES = re.compile(r"[a-z][a-z0-9_]*(?:[\s,]+[a-z][a-z0-9_]*)*\Z")
 _LINE = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_KEY = re.compile(r"""^[\s{]*["']?foretell_questionnaire["']?\s*:""", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -240,24 +241,47 @@ def _scores_check(made: Questionnaire, faults: Faults) -> None:
             faults.add((*path, "onto"), "needs the lower end first")
 
 
-def questionnaires_text(text: str) -> str:
+def questionnaires_text(
+    text: str, own: Callable[[str], str | None] | None = None, names: Iterable[str] = ()
+) -> str:
     """What a study stores: files as they are written, with one kind of line end; names of questionnaires that come with
-    Foretell become their files, so that a study keeps what it has asked. Raises ``DeclarationRefused``.
+    Foretell, or that ``own`` has a file for, become their files, so that a study keeps what it has asked. Raises ``DeclarationRefused``, with
+    the ``names`` of one's own among those that were expected.
 
     >>> questionnaires_text("demographics").splitlines()[1]
     'foretell_questionnaire: 1'
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if _NAMES.match(text):
-        names = re.split(r"[\s,]+", text)
-        if strange := [name for name in names if name not in questionnaire_names()]:
-            known = ", ".join(questionnaire_names())
-            raise DeclarationRefused(
-                [Problem((), f'is "{strange[0]}"; expected one of: {known}; or the text of a file', 1)]
-            )
-        text = "---\n".join((FOLDER / f"{name}.yaml").read_text(encoding="utf-8") for name in names).strip()
+        text = "---\n".join(_file(name, own, names) for name in re.split(r"[\s,]+", text)).strip()
     questionnaires_read(text)
     return text
+
+
+def _file(name: str, own: Callable[[str], str | None] | None, names: Iterable[str]) -> str:
+    if name in questionnaire_names():
+        return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    found = own(name) if own else None
+    if found is None:
+        known = ", ".join([*questionnaire_names(), *names])
+        raise DeclarationRefused(
+            [Problem((), f'is "{name}"; expected one of: {known}; or the text of a file', 1)]
+        )
+    return found
+
+
+def declares_questionnaire(source: str | bytes) -> bool:
+    """Whether a file is meant as a questionnaire, also if it has problems; others are read as HIT types.
+
+    >>> declares_questionnaire("foretell_questionnaire: 1\\nname: [")
+    True
+    """
+    try:
+        value = document_read(source).value
+    except DeclarationRefused:
+        text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
+        return bool(_KEY.search(text))
+    return isinstance(value, Mapping) and "foretell_questionnaire" in value
 
 
 def questionnaires_version(text: str) -> str:

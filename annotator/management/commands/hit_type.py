@@ -1,4 +1,5 @@
-"""Check a file that declares a HIT type, or show what it makes, without a database; save it in a workspace, or print what is saved there."""
+"""Check a file that declares a HIT type or a questionnaire, or show what it makes, without a database; save it in a workspace, or print what is
+saved there."""
 
 from __future__ import annotations
 
@@ -14,31 +15,48 @@ from annotator.core.words import plural
 from annotator.hit_types.arms import ARM_TITLES
 from annotator.hit_types.base import JSON, Stage
 from annotator.hit_types.declaration.made import DeclaredHitType
-from annotator.hit_types.declaration.problems import DeclarationRefused, path_text
+from annotator.hit_types.declaration.making import version_of
+from annotator.hit_types.declaration.problems import DeclarationRefused, Problem, path_text
+from annotator.hit_types.declaration.questionnaire import declares_questionnaire, questionnaires_read
 from annotator.hit_types.declaration.reading import hit_type_read, sample_payload
 from annotator.hit_types.declaration.shape import SCHEMA_FILE
 
 
 class Command(BaseCommand):
-    help = "Check a file that declares a HIT type, or show its stages and its prompt. docs/declare-a-hit-type.md explains the file."
+    help = "Check a file that declares a HIT type or a questionnaire, or show a type's stages and prompt. docs/declare-a-hit-type.md explains the file."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        what = parser.add_subparsers(dest="what", required=True, metavar="check|show|schema|import|export")
-        check = what.add_parser("check", help="list every problem of a file, with its line")
+        what = parser.add_subparsers(
+            dest="what", required=True, metavar="check|show|schema|import|export|try"
+        )
+        check = what.add_parser(
+            "check", help="say which kind of file it is, and list every problem with its line"
+        )
         check.add_argument(
             "files", metavar="FILE", nargs="+", type=Path, help="YAML or JSON; - for standard input"
         )
         show = what.add_parser("show", help="the stages and the prompt of a file, with an item of its own")
         show.add_argument("file", metavar="FILE", type=Path, help="YAML or JSON; - for standard input")
-        load = what.add_parser("import", help="save a file as a new version of a workspace's HIT type")
+        load = what.add_parser(
+            "import", help="save a file as a new version of a workspace's HIT type or questionnaire"
+        )
         load.add_argument("file", metavar="FILE", type=Path, help="YAML or JSON; - for standard input")
         load.add_argument("--workspace", metavar="NAME", required=True, help="its name or number")
         load.add_argument("--owner", metavar="USER", default="", help="user name of whoever saves it")
         save = what.add_parser("export", help="print the file of a workspace's HIT type")
         save.add_argument("name", metavar="NAME", help="the type's name")
         save.add_argument("--workspace", metavar="NAME", required=True, help="its name or number")
+        save.add_argument(
+            "--questionnaire", action="store_true", help="the workspace's questionnaire of that name"
+        )
         save.add_argument("--number", metavar="N", type=int, help="the version, by default the latest")
+        attempt = what.add_parser("try", help="make a demo study of a type of the gallery, with a rehearsal")
+        attempt.add_argument("name", metavar="NAME", help="the type's name")
+        attempt.add_argument(
+            "--workspace", metavar="NAME", default="", help="its name or number, by default the owner's own"
+        )
+        attempt.add_argument("--owner", metavar="USER", required=True, help="user name of the study's owner")
         what.add_parser("schema", help="print the JSON Schema of the format, for editors")
 
     def handle(self, *, what: str, **options: Any) -> None:
@@ -50,9 +68,12 @@ class Command(BaseCommand):
         elif what == "import":
             self._import(**options)
         elif what == "export":
-            from annotator.management.workspace_types import exported
+            self.stdout.write(_exported(**options), ending="")
+        elif what == "try":
+            from annotator.management.workspace_types import tried
 
-            self.stdout.write(exported(options["name"], options["workspace"], options["number"]), ending="")
+            for line in tried(options["name"], options["workspace"], options["owner"]):
+                self.stdout.write(line)
         else:
             self._check(options["files"])
 
@@ -65,16 +86,22 @@ class Command(BaseCommand):
         faulty = 0
         for file in files:
             try:
-                kind = _kind(file)
+                said = _checked(file)
             except DeclarationRefused as error:
                 faulty += 1
                 for problem in error.problems:
                     at = f"{file}:{problem.line}" if problem.line else str(file)
                     self.stdout.write(f"{at}: {path_text(problem.path)} {problem.message}")
                 continue
-            self.stdout.write(f"{file}: {kind.name}, version {kind.version}: {_counted(kind)}")
+            self.stdout.write(f"{file}: {said}")
         if faulty:
             raise CommandError(f"{plural(faulty, 'file')} with problems; nothing was changed")
+
+
+def _exported(*, name: str, workspace: str, number: int | None, questionnaire: bool, **_: Any) -> str:
+    from annotator.management.workspace_types import exported
+
+    return exported(name, workspace, number, questionnaire=questionnaire)
 
 
 def _source(file: Path) -> bytes:
@@ -82,6 +109,24 @@ def _source(file: Path) -> bytes:
         return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from None
+
+
+def _checked(file: Path) -> str:
+    """Which kind of file it is, and what it has. Raises ``DeclarationRefused``."""
+    source = _source(file)
+    if not declares_questionnaire(source):
+        kind = hit_type_read(source)
+        return f"HIT type {kind.name}, version {kind.version}: {_counted(kind)}"
+    try:
+        text = source.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        raise DeclarationRefused([Problem((), "isn't UTF-8 text; save it as UTF-8", 1)]) from None
+    found = [
+        f"questionnaire {one.name}, version {version_of({one.name: one.spec})}: "
+        f"{plural(len(one.stage.fields), 'question')}, {plural(len(one.spec.get('scores', {})), 'score')}"
+        for one in questionnaires_read(text)
+    ]
+    return "; ".join(found)
 
 
 def _kind(file: Path) -> DeclaredHitType:

@@ -8,7 +8,7 @@ from annotator.models.setting import SettingGroup, setting
 
 _HELP = (
     "The names of questionnaires that come with Foretell (demographics, native_language, trust, explanation_satisfaction,"
-    " system_usability, nasa_tlx), or files of your own, separated by lines of ---. Nobody has to answer."
+    " system_usability, nasa_tlx) or that your workspace has saved, or files of your own, separated by lines of ---. Nobody has to answer."
 )
 
 

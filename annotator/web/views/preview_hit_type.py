@@ -24,7 +24,7 @@ from annotator.hit_types.declaration.problems import DeclarationRefused
 from annotator.hit_types.declaration.reading import hit_type_read, sample_payload
 from annotator.models import Study
 from annotator.selectors.study_texts import WRITTEN_IN, QuestionHere, TextHere
-from annotator.services.declared_type import source_text
+from annotator.services.declared_file import source_text
 from annotator.web.markdown import instructions_context
 from annotator.web.views.preview import task_turn
 from annotator.web.views.preview_questions import exam_preview, practice_preview

@@ -48,6 +48,7 @@ PAGES = {
     "judgments/JUDGMENT/": "viewer",
     "participants/": "viewer",
     "questionnaires/": "viewer",
+    "questionnaires/answers/": "viewer",
     "recruitment/": "viewer",
     "recruitment/links/": "editor",
     "recruitment/links.csv": "editor",

@@ -59,6 +59,7 @@ OF_STUDY = [
     ("personal_link", "delete", "editor"),
     ("participants", "get", "viewer"),
     ("questionnaires", "get", "viewer"),
+    ("questionnaire_answers", "get", "viewer"),
     ("members", "get", "viewer"),
     ("members", "post", "owner"),
     ("member", "patch", "owner"),
@@ -92,6 +93,21 @@ OF_TYPE = [
     ("declared_versions", "get", "viewer"),
     ("declared_versions", "post", "editor"),
     ("declared_copy", "post", "viewer"),
+    ("own_questionnaire", "get", "viewer"),
+    ("own_questionnaire", "delete", "editor"),
+    ("own_questionnaire_versions", "get", "viewer"),
+    ("own_questionnaire_versions", "post", "editor"),
+    ("own_questionnaire_copy", "post", "viewer"),
 ]
 #: "restore" finds deleted studies only.
-OPEN = {"schema", "docs", "hit_types", "study-list", "restore", "declared_types", "declared_check"}
+OPEN = {
+    "schema",
+    "docs",
+    "hit_types",
+    "study-list",
+    "restore",
+    "declared_types",
+    "declared_check",
+    "gallery_try",
+    "own_questionnaires",
+}

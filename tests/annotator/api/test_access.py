@@ -59,6 +59,7 @@ def places(researcher: User) -> dict[str, str]:
         "judgments": f"{root}studies/mine/judgments/",
         "study-newest-type": f"{root}studies/mine/newest-type/",
         "questionnaires": f"{root}studies/mine/questionnaires/",
+        "questionnaire_answers": f"{root}studies/mine/questionnaires/answers/",
         "judgments_import": f"{root}studies/mine/judgments/import/",
         "judgments_export": f"{root}studies/mine/judgments/export/",
         "exclusions": f"{root}studies/mine/exclusions/",

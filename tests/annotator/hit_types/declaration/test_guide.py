@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from annotator.hit_types.declaration.questionnaire import questionnaires_version
 from annotator.hit_types.declaration.reading import hit_type_read
 from annotator.services.study_templates import declared_templates
 from annotator.services.workspace import workspace_create
@@ -19,6 +20,7 @@ from tests.factories import make_user
 
 GUIDE = (env.ROOT / "docs" / "declare-a-hit-type.md").read_text(encoding="utf-8")
 FIRST, MORE = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+(QUESTIONNAIRE,) = re.findall(r"```text\n(foretell_questionnaire.*?)```", GUIDE, re.DOTALL)
 SAID = [block.split("\n", 1) for block in re.findall(r"```console\n\$ foretell (.*?)```", GUIDE, re.DOTALL)]
 
 
@@ -43,11 +45,27 @@ def test_the_file_is_saved_in_a_workspace_as_the_guide_says(
     ada = make_user("ada", staff=True)
     workspace_create(by=ada, name="Our lab")
     Path("clarity.yaml").write_text(FIRST + "\n" + MORE, encoding="utf-8")
-    ((command, output),) = SAID[3:]
+    ((command, output),) = SAID[3:4]
     call_command(*shlex.split(command))
     assert capsys.readouterr().out == output.replace("VERSION", hit_type_read(FIRST + "\n" + MORE).version)
     (template,) = declared_templates(user=ada)
     assert template.title == "Clarity of sentences"
+
+
+@pytest.mark.django_db
+def test_the_questionnaire_is_checked_and_saved_as_the_guide_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    workspace_create(by=make_user("ada", staff=True), name="Our lab")
+    Path("reading.yaml").write_text(QUESTIONNAIRE, encoding="utf-8")
+    # One block with both commands, each followed by what it prints.
+    ((check, rest),) = SAID[4:]
+    checked, imported = rest.split("$ foretell ")
+    version = questionnaires_version(QUESTIONNAIRE)
+    for command, output in ((check, checked), imported.split("\n", 1)):
+        call_command(*shlex.split(command))
+        assert capsys.readouterr().out == output.replace("VERSION", version)
 
 
 def test_the_whole_file_teaches_and_examines(

@@ -17,6 +17,7 @@ from foretell_client.operations.payments import PaymentsOperations
 from foretell_client.operations.people import PeopleOperations
 from foretell_client.operations.pipelines import PipelinesOperations
 from foretell_client.operations.plan import PlanOperations
+from foretell_client.operations.questionnaires import QuestionnairesOperations
 from foretell_client.operations.rehearsal import RehearsalOperations
 from foretell_client.operations.releases import ReleasesOperations
 from foretell_client.operations.reports import ReportsOperations
@@ -45,6 +46,7 @@ class Operations:
         self.people = PeopleOperations(http)
         self.pipelines = PipelinesOperations(http)
         self.plan = PlanOperations(http)
+        self.questionnaires = QuestionnairesOperations(http)
         self.rehearsal = RehearsalOperations(http)
         self.releases = ReleasesOperations(http)
         self.reports = ReportsOperations(http)

@@ -4,67 +4,25 @@ from __future__ import annotations
 
 from typing import Required, TypedDict, Unpack
 
+from foretell_client.operations.shared import (
+    Check,
+    CopyType,
+    DeclaredFile,
+    DeclaredType,
+    DeclaredVersion,
+    NewType,
+    NewVersion,
+    Study,
+)
 from foretell_client.transport import Transport
 
 
-class Check(TypedDict):
-    name: str
-    detail: str
-    passed: bool
-
-
-class CopyType(TypedDict, total=False):
-    name: str
-    workspace: int
-
-
-class DeclaredFile(TypedDict):
-    type: int
-    number: int
-    version: str
-    digest: str
-    title: str
-    created_at: str
-    checks: list[Check]
-    source: str
-
-
-class DeclaredType(TypedDict):
-    id: int
-    workspace: int
-    name: str
-    number: int
-    version: str
-    title: str
-    saved_at: str
-
-
-class DeclaredVersion(TypedDict):
-    type: int
-    number: int
-    version: str
-    digest: str
-    title: str
-    created_at: str
-    checks: list[Check]
-
-
 class FileChecked(TypedDict):
+    kind: str
     name: str
     version: str
     problems: list[Problem]
     checks: list[Check]
-
-
-class NewType(TypedDict, total=False):
-    source: Required[str]
-    workspace: int
-    base: int
-
-
-class NewVersion(TypedDict, total=False):
-    source: Required[str]
-    base: int
 
 
 class Problem(TypedDict):
@@ -75,6 +33,12 @@ class Problem(TypedDict):
 
 class SourceSent(TypedDict, total=False):
     source: Required[str]
+
+
+class Try(TypedDict, total=False):
+    hit_type: Required[str]
+    workspace: int
+    rehearsed: bool
 
 
 class HitTypesOperations:
@@ -124,4 +88,9 @@ class HitTypesOperations:
         role of an editor.
         """
         reply: DeclaredVersion = self._http.json("POST", "hit-types/own/", body=sent)
+        return reply
+
+    def try_(self, **sent: Unpack[Try]) -> Study:
+        """Make a live demo study of it, with a few items. Close and delete it as any study."""
+        reply: Study = self._http.json("POST", "hit-types/try/", body=sent)
         return reply

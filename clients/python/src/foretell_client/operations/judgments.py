@@ -179,3 +179,9 @@ class JudgmentsOperations:
         """How many people gave each answer before and after the tasks; rehearsals don't count."""
         reply: Questionnaires = self._http.json("GET", f"studies/{part(slug)}/questionnaires/")
         return reply
+
+    def questionnaires_answers(self, slug: str, /, *, as_: Literal["csv", "jsonl"] | None = None) -> Download:
+        """One row for each person and question, with written answers; ``state`` is answered, blank, not_asked,
+        or erased. Rehearsal raters are marked.
+        """
+        return self._http.download("GET", f"studies/{part(slug)}/questionnaires/answers/", query={"as": as_})
