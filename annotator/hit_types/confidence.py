@@ -260,6 +260,9 @@ class AsksConfidence(HitType):
     def every_stage(self, payload: JSON) -> tuple[Stage, ...]:
         return tuple(map(self._asking, self.plain.every_stage(payload)))
 
+    def fields_asked(self, payload: JSON, stage: int, presentation: JSON | None = None) -> tuple[Field, ...]:
+        return self.stages(payload, presentation)[stage].fields
+
     def confidence_of(self, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> Field:
         """The question at the end of a stage."""
         return self.stages(payload, presentation)[stage].fields[-1]

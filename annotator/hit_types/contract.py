@@ -25,6 +25,7 @@ from annotator.hit_types.shapes import (
     ChatMessage,
     Defaults,
     Demo,
+    Field,
     FieldErrors,
     Grade,
     ItemDraft,
@@ -227,7 +228,11 @@ class HitType(DeclaredParts):
         self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
     ) -> JSON:
         """Check the values sent for one stage and keep only that stage's fields; raises ``FieldErrors``."""
-        return parse_fields(self.stages(payload, presentation)[stage].fields, raw)
+        return parse_fields(self.fields_asked(payload, stage, presentation), raw)
+
+    def fields_asked(self, payload: JSON, stage: int, presentation: JSON | None = None) -> tuple[Field, ...]:
+        """The fields of a stage. A type that can make them without the stage's blocks saves that for each answer."""
+        return self.stages(payload, presentation)[stage].fields
 
     def parse_whole(self, payload: JSON, raw: Mapping[str, Any], presentation: JSON | None = None) -> JSON:
         """Check a complete response, all stages at once (imports, exams); raises ``FieldErrors``."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from annotator.models import DeclaredType, User, Workspace
+from annotator.services.declared_type import declared_type_save
+
 READING = """\
 foretell_questionnaire: 1
 name: reading
@@ -23,3 +26,10 @@ scores:
   practice: {title: Practice in reading, mean_of: [often], onto: [0, 100]}
 """
 READING_2 = READING.replace("for pleasure", "for fun")
+
+
+def questionnaire_saved(workspace: Workspace, by: User) -> DeclaredType:
+    """The questionnaire, as a workspace's own."""
+    return declared_type_save(
+        workspace=workspace, by=by, source=READING, kind=DeclaredType.Kind.QUESTIONNAIRE
+    ).type

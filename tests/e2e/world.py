@@ -44,6 +44,7 @@ from evaluation.services.release import release_compute, release_create
 from evaluation.simulators.start import simulation_create
 from foretell import env
 from tests.annotator.declared import clarity
+from tests.annotator.questionnaires import questionnaire_saved
 from tests.e2e.world_panel import panel_studies
 from tests.evaluation.reports.studies import stored
 from tests.factories import make_file_import, make_item, make_judgment, make_rater, make_study, make_user
@@ -172,6 +173,7 @@ def with_rows(world: World) -> None:
     world.objects |= {"kept_study": kept, "kept_job": job}
     world.objects |= {
         "declaredtype": clarity(study.workspace, researcher).type,
+        "declaredquestionnaire": questionnaire_saved(study.workspace, researcher),
         "item": item, "judgment": study.judgments.order_by("id")[0], "exclusion": exclusion, "ledgerentry": entry,
         "import": make_file_import(study, researcher),
         "export": export_request(study=study, by=researcher, form="judgments", format="jsonl", filters={}),
@@ -266,11 +268,14 @@ SEVERAL: dict[str, list[list[Any]]] = {
     "annotator:return": [],  # only for people without a password; tests/annotator/web/test_guests.py opens it
     "annotator:receipt": [],  # only after a request for deletion; tests/annotator/web/test_receipt.py opens it
     "annotator:colleague": [],  # only with an invitation; tests/annotator/admin/test_members_page.py opens it
-    "admin:hit_type_copy": [],  # only posts
+    **{
+        key: [] for key in ("admin:hit_type_copy", "admin:questionnaire_copy", "admin:hit_type_try")
+    },  # only post
     "evaluation:kept_study_download": [],  # a file; tests/evaluation/views/test_kept_pages.py reads it
     "evaluation:kept_file_delete": [],  # only posts; the same test sends one
-    "admin:hit_type_download": [],  # a file; tests/annotator/admin/test_hit_type_pages.py reads it
-    "annotator:preview_hit_type": [],  # only posts; it is within the editor
+    # Files; tests/annotator/admin/test_hit_type_pages.py and test_questionnaire_pages.py read them.
+    **{key: [] for key in ("admin:hit_type_download", "admin:questionnaire_download")},
+    **{key: [] for key in ("annotator:preview_hit_type", "annotator:preview_questionnaire")},  # only post
     "admin:annotator_workspace_change": [["workspace"]],
     "admin:workspace_members": [["workspace"]],
     "admin:workspace_audit": [["workspace"]],

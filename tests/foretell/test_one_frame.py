@@ -31,8 +31,6 @@ NO_DOCUMENT = {
     "evaluation:report_export 200",  # a file in HTML
     "admin:study_export_file 404",  # files that the objects here don't have
     "admin:study_panel_payments 404",
-    "admin:study_panel_new 404",
-    "admin:study_pay_panel 404",
     "evaluation:report_file 404",
     "evaluation:plan_json 404",
     "evaluation:plan_markdown 404",

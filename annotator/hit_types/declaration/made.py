@@ -173,13 +173,15 @@ class DeclaredHitType(HitType):
         self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
     ) -> JSON:
         """Check the values sent for one stage; raises ``FieldErrors``."""
-        screens = self._of(payload)
-        asked = screens.stages[stage][2]
-        # Without the blocks, which an answer doesn't need: a turn parses one answer and shows one task.
-        fields = self._fields(asked, screens.layout.presented(payload, presentation))
-        response = parse_fields(fields, self._received(raw, asked))
+        asked = self._of(payload).stages[stage][2]
+        response = parse_fields(self.fields_asked(payload, stage, presentation), self._received(raw, asked))
         self._check(response, payload, asked)
         return response
+
+    def fields_asked(self, payload: JSON, stage: int, presentation: JSON | None = None) -> tuple[Field, ...]:
+        """The fields of a stage, without its blocks: a turn parses one answer and shows one task."""
+        screens = self._of(payload)
+        return self._fields(screens.stages[stage][2], screens.layout.presented(payload, presentation))
 
     def parse_gold(self, payload: JSON, raw: Any) -> JSON:
         """Check a correct response; fields that it leaves out are not graded. Raises ``FieldErrors``."""
