@@ -105,7 +105,12 @@ class _Person:
         if self.fate == "vanishes":  # closes the page; their time runs out
             books.move(self.submission, "TIMED-OUT")
             return
-        assert self.client.post(shown.context["join_url"]).status_code == 302
+        came = self.client.post(shown.context["join_url"], follow=True)
+        assert came.status_code == 200, came.content
+        if not Participation.objects.filter(study=study, recruiter_session=self.submission).exists():
+            self.crowd.ends["finds nothing"] += 1  # others did what was left a moment ago
+            self._enters(came)
+            return
         digest = _form(self._get(study, "consent/")).fields["digest"]
         if self.fate == "declines":
             self._post(study, "consent/", {"decision": "decline", "digest": digest, "sure": "yes"})

@@ -63,9 +63,10 @@ def test_people_from_a_panel_are_answered_and_paid_to_the_cent(researcher: User)
             "screened_out_code": "EXAM",
             "partly_code": "SOME",
             "declined_code": "NO",
+            "nothing_left_code": "NONE",
         }
         assert {codes[name]: number for name, number in row.exits.items()} == dict(entered)
-        assert set(entered) == set(codes.values())
+        assert set(entered) | {"NONE"} == set(codes.values())
         here = dict(study.participations.values_list("recruiter_session", "panel_status"))
         assert here == {one["id"]: status_read(one["status"]) for one in mine if one["id"] in here}
         assert "ACTIVE" not in here.values()
