@@ -90,7 +90,7 @@ def test_beside_it(): pass
 def test_a_test_that_hangs_ends_and_the_others_go_on(tmp_path: Path) -> None:
     """One browser that never answered once held a whole run until its time was up."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert 60 < settings["faulthandler_timeout"] < 1200
+    assert 600 < settings["faulthandler_timeout"] < 1800
     assert settings["faulthandler_exit_on_timeout"] is True
     (tmp_path / "tests/e2e").mkdir(parents=True)
     (tmp_path / "tests/e2e/test_it.py").write_text(HANGS_ONCE)
