@@ -176,7 +176,11 @@ def panel_study_move(*, row: PanelStudy, transition: str, by: User | None) -> Pa
             raise ValidationError(
                 f"The study on the panel is {row.get_state_display()}, so it can't be changed like this."
             )
-        row = _store(row, api.study_move(row.remote_id, transition), paused_by_sweep=False)
+        # What a person stops stays stopped: following the work would begin it again.
+        follows = row.follows_work and not (transition == STOP and by is not None)
+        row = _store(
+            row, api.study_move(row.remote_id, transition), paused_by_sweep=False, follows_work=follows
+        )
     _audit(row, by, {"state": before}, {"state": row.state})
     return row
 

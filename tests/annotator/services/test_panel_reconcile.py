@@ -18,7 +18,7 @@ from annotator.services.assignment import assignment_next
 from annotator.services.panel_connection import panel_hooks_set_up
 from annotator.services.panel_events import panel_event_receive, panel_secret
 from annotator.services.panel_reconcile import panel_reconcile, panel_reconcile_sweep, panel_work_follow
-from annotator.services.panel_study import panel_study_follow
+from annotator.services.panel_study import panel_study_follow, panel_study_move
 from annotator.services.stage_submit import stage_submit
 from tests.annotator.services.panel_people import arrives, connected_study, joins, published
 from tests.prolific_api import ProlificBooks, prolific_api
@@ -161,6 +161,14 @@ def test_a_study_that_ended_there_begins_again_for_one_more_person(
     panel_reconcile_sweep()
     there = books.studies[row.remote_id]
     assert (there["status"], there["total_available_places"]) == ("ACTIVE", 3)
+
+
+def test_a_study_that_a_researcher_stopped_stays_stopped(books: ProlificBooks, researcher: User) -> None:
+    study, connection = connected_study(researcher)
+    row = panel_study_follow(row=published(study, connection), follows=True, most_places=9, by=researcher)
+    panel_study_move(row=row, transition="stop", by=researcher)
+    panel_reconcile_sweep()
+    assert books.studies[row.remote_id]["status"] == "COMPLETED"
 
 
 def test_it_pauses_while_enough_people_are_at_work_and_a_researchers_pause_stays(
