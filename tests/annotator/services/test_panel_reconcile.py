@@ -166,9 +166,10 @@ def test_a_study_that_ended_there_begins_again_for_one_more_person(
 def test_a_study_that_a_researcher_stopped_stays_stopped(books: ProlificBooks, researcher: User) -> None:
     study, connection = connected_study(researcher, redundancy=1, max_items_per_rater=1)
     row = panel_study_follow(row=published(study, connection), follows=True, most_places=9, by=researcher)
-    arrives(books, row, "ann")  # somebody is at work, so the study is still compared
+    arrives(books, row, "ann")
+    row = compared(row)  # somebody is at work, so the study is compared again after its end
     panel_study_move(row=row, transition="stop", by=researcher)
-    panel_reconcile_sweep()
+    assert panel_reconcile_sweep() == 1
     assert books.studies[row.remote_id]["status"] == "COMPLETED"
 
 
