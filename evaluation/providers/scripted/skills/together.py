@@ -10,6 +10,8 @@ from dataclasses import replace
 from evaluation.providers.scripted.ask import Ask
 
 _TASK = re.compile(r"^=== Task (\S+) ===$", re.MULTILINE)
+#: An example's reply among the common instructions, whose answer isn't a form that the instructions list.
+_EXAMPLE = re.compile(r"^\(a good reply\) (?:(?!\n\n)[\s\S])*?ANSWER:.*$", re.MULTILINE)
 
 
 def together(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
@@ -18,7 +20,7 @@ def together(ask: Ask, answer: Callable[[Ask], str]) -> str | None:
         return None
     marks = list(_TASK.finditer(ask.text))
     ends = [mark.start() for mark in marks[1:]] + [len(ask.text)]
-    shared = ask.text[: marks[0].start()] if marks else ""
+    shared = _EXAMPLE.sub("", ask.text[: marks[0].start()]) if marks else ""
     pieces = [
         (mark.group(1), ask.text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=False)
     ]
