@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -40,6 +41,9 @@ from annotator.services.questionnaire import questionnaire_submit
 from annotator.services.rehearsal.answers import accuracies, rehearsal_answer
 from annotator.services.rehearsal.places import rehearsal_prepare
 from annotator.services.submit_and_next import turn_take
+
+#: A task whose lease ends sooner is asked for again: it could be lost before it is answered.
+_SAFE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -96,24 +100,25 @@ def rehearse(
     """
     study = rehearsal_prepare(study=study)
     total = 0
-    queue = []
+    queue = deque[tuple[Participation, RehearsalRater, Random, Assignment | None]]()
     for number, rater in enumerate(raters):
         participation = participation_join(study=study, user=rater.user)
         take_steps(participation)
-        queue.append((participation, rater, Random(f"rehearsal {seed} {number}")))
+        queue.append((participation, rater, Random(f"rehearsal {seed} {number}"), None))
     while queue and (most is None or total < most):
-        participation, rater, rng = queue.pop(0)
-        participation.refresh_from_db()
-        assignment = assignment_next(participation=participation)
+        participation, rater, rng, assignment = queue.popleft()
+        if assignment is None or assignment.lease_until < timezone.now() + _SAFE:
+            participation.refresh_from_db()
+            assignment = assignment_next(participation=participation)
         if assignment is None:
             participation_finish(participation=participation)
             if questionnaire_due(participation, AFTER):
                 answers = _made_up(participation, AFTER)
                 questionnaire_submit(participation=participation, moment=AFTER, raw=answers)
             continue
-        play(assignment, rater, rng)
+        given = play(assignment, rater, rng)
         total += 1
-        queue.append((participation, rater, rng))
+        queue.append((participation, rater, rng, given))
         if each:
             each()
     return total
@@ -169,9 +174,9 @@ def right_answers(participation: Participation, drawn: list[str]) -> dict[str, J
     return answers
 
 
-def play(assignment: Assignment, rater: RehearsalRater, rng: Random) -> None:
-    """Answer every stage of one task."""
-    item = assignment.item
+def play(assignment: Assignment, rater: RehearsalRater, rng: Random) -> Assignment | None:
+    """Answer every stage of one task; returns the task that the last answer was given for, if there is one."""
+    item, given = assignment.item, None
     stages = study_hit_type(assignment.participation.study).stages(item.payload, assignment.presentation)
     for number in range(assignment.stage, len(stages)):
         raw = rehearsal_answer(
@@ -181,7 +186,9 @@ def play(assignment: Assignment, rater: RehearsalRater, rng: Random) -> None:
             accuracy=rater.accuracy,
             rng=rng,
         )
-        turn_take(user_id=rater.user.pk, assignment_pk=assignment.pk, stage=number, raw=raw)
+        turn = turn_take(user_id=rater.user.pk, assignment_pk=assignment.pk, stage=number, raw=raw)
+        given = turn.assignment
+    return given
 
 
 def rehearsal_spread_times(*, study: Study, seed: int, days: float = 3.0) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotator.models import (
+    Assignment,
     Exclusion,
     Judgment,
     Participation,
@@ -21,7 +27,7 @@ from annotator.models import (
 )
 from annotator.selectors.progress import study_progress
 from annotator.selectors.rehearsal import rehearsal_progress
-from annotator.services.assignment import assignment_next
+from annotator.services.assignment import assignment_next, leases_expire
 from annotator.services.exclusion import exclusion_make
 from annotator.services.rehearsal import run
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
@@ -77,6 +83,27 @@ def test_a_draft_and_a_paused_study_can_be_rehearsed(state: str) -> None:
     assert fill(study) == 4
     study.refresh_from_db()
     assert study.state == state
+
+
+def test_a_task_whose_lease_is_about_to_end_is_asked_for_again() -> None:
+    study = make_study(items=6, launched=True, redundancy=1, lease_minutes=1)
+
+    def run_out() -> None:
+        Assignment.objects.filter(state="leased").update(lease_until=timezone.now() - timedelta(minutes=1))
+        leases_expire()
+
+    assert fill(study, each=run_out) == 6
+    assert Judgment.objects.filter(study=study, standing="counted").count() == 6
+
+
+def test_a_rater_keeps_the_task_that_comes_with_an_answer() -> None:
+    """A turn gives out the next task, so a rehearsal needn't ask for it again."""
+    study = make_study(items=12, launched=True, redundancy=1)
+    queries = list[int]()
+    with CaptureQueriesContext(connection) as seen:
+        fill(study, each=lambda: queries.append(len(seen)))
+    each = [after - before for before, after in pairwise(queries)][4:]
+    assert max(each) <= 14, each
 
 
 def test_clearing_a_rehearsal_keeps_all_other_judgments() -> None:
