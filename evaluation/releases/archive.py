@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
@@ -20,6 +21,47 @@ MANIFEST, REPORT, PAGE, CARD, RATINGS = (
 #: ZIP's first date: the same release is the same file, byte by byte.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 ATTRIBUTES = 0o644 << 16
+#: What the archive says is needed to unpack it: PKZIP 4.5, for files of any size; and 2.0, which some releases say (``Entry``).
+VERSION, EARLIER = 45, 20
+#: ZIP's first date and time, and the size in a header whose sizes are in its extension.
+_DATE, _TIME, _EXTENDED = 33, 0, 0xFFFFFFFF
+
+
+class Entry(zipfile.ZipInfo):
+    """A file of a release, which every Python writes in the same way.
+
+    Up to Python 3.11.3, ``zipfile`` wrote the sizes of a small file outside of the extension as well, and needed only version 2.0:
+    releases from there have such headers.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, EPOCH)
+        self.compress_type, self.external_attr, self.create_system = zipfile.ZIP_DEFLATED, ATTRIBUTES, 3
+
+    def FileHeader(self, zip64: bool | None = None) -> bytes:
+        self.extract_version = self.create_version = VERSION
+        return self.header(earlier=False)
+
+    def header(self, *, earlier: bool) -> bytes:
+        """The bytes before the file's data; ``earlier`` as Python 3.11.3 and earlier ones wrote them."""
+        name, sizes = self.filename.encode(), (self.compress_size, self.file_size)
+        flags = self.flag_bits | (0 if self.filename.isascii() else 0x800)
+        extended = not earlier or max(sizes) > zipfile.ZIP64_LIMIT
+        extra = struct.pack("<HHQQ", 1, 16, self.file_size, self.compress_size)
+        return struct.pack(
+            "<4s2B4HL2L2H", b"PK\x03\x04", VERSION if extended else EARLIER, 0, flags, self.compress_type, _TIME, _DATE,
+            self.CRC & 0xFFFFFFFF, *((_EXTENDED, _EXTENDED) if extended else sizes), len(name), len(extra),
+        ) + name + extra  # fmt: skip
+
+    def listed(self, *, earlier: bool) -> bytes:
+        """The file's entry in the list at the end of the archive (archives of less than 4 GB)."""
+        name = self.filename.encode()
+        flags, version = 0 if self.filename.isascii() else 0x800, EARLIER if earlier else VERSION
+        return struct.pack(
+            "<4s4B4HL2L5H2L", b"PK\x01\x02", version, 3, version, 0, flags, self.compress_type, _TIME, _DATE,
+            self.CRC & 0xFFFFFFFF, min(self.compress_size, _EXTENDED), min(self.file_size, _EXTENDED), len(name), 0, 0, 0, 0,
+            ATTRIBUTES, min(self.header_offset, _EXTENDED),
+        ) + name  # fmt: skip
 
 
 class ArchiveError(ValueError):
@@ -62,11 +104,8 @@ class Writer:
 
     def add(self, name: str, pieces: Iterable[bytes]) -> None:
         """Add a file."""
-        info = zipfile.ZipInfo(name, EPOCH)
-        info.compress_type = zipfile.ZIP_DEFLATED
-        info.external_attr = ATTRIBUTES
         digest, size = sha256(), 0
-        with self._zip.open(info, "w", force_zip64=True) as out:
+        with self._zip.open(Entry(name), "w", force_zip64=True) as out:
             for piece in pieces:
                 out.write(piece)
                 digest.update(piece)

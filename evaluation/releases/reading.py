@@ -15,10 +15,9 @@ from typing import IO, Any
 from annotator.core.archives import ARCHIVE_ERRORS
 from annotator.core.printable import printable
 from evaluation.releases.archive import (
-    ATTRIBUTES,
     CARD,
     CONTENTS,
-    EPOCH,
+    EARLIER,
     MANIFEST,
     PAGE,
     PLAN,
@@ -26,6 +25,7 @@ from evaluation.releases.archive import (
     REPORT,
     SIGNED,
     ArchiveError,
+    Entry,
     contents_of,
     table_file,
 )
@@ -48,8 +48,6 @@ MOST_PACKED, SMALL = 200, 32 * MB
 MOST_ROWS = 20_000_000
 DEEPEST = 60
 _PIECE = MB
-#: What the archive says is needed to unpack it: PKZIP 4.5, for files of any size.
-_VERSION = 45
 
 
 def json_read(text: bytes, where: str) -> Any:
@@ -301,19 +299,21 @@ def container_problems(opened: zipfile.ZipFile) -> list[str]:
     file = opened.fp
     if file is None:
         return []
-    listed = b""
+    listed, earlier = b"", None
     for info in sorted(opened.infolist(), key=lambda one: one.header_offset):
         name = printable(info.filename, most=100)
-        listed += _listed(info)
         file.seek(info.header_offset)
         head = file.read(30)
         if info.header_offset != at or len(head) < 30:
             problems.append(f"the archive has bytes before {name} that belong to no file")
             break
-        plain = zipfile.ZipInfo(info.filename, EPOCH)
-        plain.compress_type, plain.CRC = info.compress_type, info.CRC
+        plain = Entry(info.filename)
+        plain.compress_type, plain.CRC, plain.header_offset = info.compress_type, info.CRC, info.header_offset
         plain.file_size, plain.compress_size = info.file_size, info.compress_size
-        expected = plain.FileHeader(zip64=True)
+        if earlier is None:  # the first file says which Python wrote all of them
+            earlier = head[4] == EARLIER
+        listed += plain.listed(earlier=earlier)
+        expected = plain.header(earlier=earlier)
         file.seek(info.header_offset)
         if file.read(len(expected)) != expected:
             problems.append(f"the archive's header of {name} was changed")
@@ -332,21 +332,6 @@ def container_problems(opened: zipfile.ZipFile) -> list[str]:
         if file.read(len(listed) + len(end) + 1) != listed + end:
             problems.append("the archive's list of files has attributes or bytes that no release has")
     return problems
-
-
-def _listed(info: zipfile.ZipInfo) -> bytes:
-    """A file's entry in the list at the end of the archive, as ``Writer`` writes it (archives of less than 4 GB)."""
-    name = info.filename.encode()
-    flags = 0 if info.filename.isascii() else 0x800
-    version = _VERSION
-    return (
-        struct.pack(
-            "<4s4B4HL2L5H2L", b"PK\x01\x02", version, 3, version, 0, flags, info.compress_type, 0, 33,
-            info.CRC & 0xFFFFFFFF, min(info.compress_size, 0xFFFFFFFF), min(info.file_size, 0xFFFFFFFF), len(name), 0, 0, 0, 0,
-            ATTRIBUTES, min(info.header_offset, 0xFFFFFFFF),
-        )
-        + name
-    )  # fmt: skip
 
 
 def _deflated_fully(file: IO[bytes], packed: int, size: int) -> bool:

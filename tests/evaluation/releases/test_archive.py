@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+import sys
+import zipfile
+from collections.abc import Callable, Sequence
+from itertools import cycle
 
 import pytest
 from django.db import connection
 
 from annotator.models import Item, Judgment, Study
 from annotator.selectors.snapshot import snapshot_content
-from evaluation.releases.archive import ArchiveError
+from evaluation.releases.archive import ATTRIBUTES, EARLIER, EPOCH, ArchiveError, Entry
 from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.releases.scratch import scratch
-from tests.evaluation.releases.releases import built, rebuilt
+from tests.evaluation.releases.releases import built, files_of, rebuilt
 from tests.evaluation.reports.studies import paid_study, small_study, stored
 
 pytestmark = pytest.mark.django_db
@@ -126,3 +129,48 @@ def test_prepared_statements_read_the_release_too() -> None:
     with scratch(release_open(file).rows()):
         assert studies() == 1
     assert studies() == 2
+
+
+class EarlierEntry(Entry):
+    """As ``zipfile`` of Python 3.11.2 writes it."""
+
+    def FileHeader(self, zip64: bool | None = None) -> bytes:
+        self.extract_version = self.create_version = EARLIER
+        return self.header(earlier=True)
+
+
+def archived(files: dict[str, bytes], kinds: Sequence[type[Entry]]) -> io.BytesIO:
+    """An archive of these files, each written by the kind in turn."""
+    new = io.BytesIO()
+    with zipfile.ZipFile(new, "w") as out:
+        for (name, body), kind in zip(files.items(), cycle(kinds), strict=False):
+            with out.open(kind(name), "w", force_zip64=True) as part:
+                part.write(body)
+    return new
+
+
+def test_the_python_that_wrote_a_release_makes_no_difference() -> None:
+    made, files = released().getvalue(), files_of(released())
+    assert archived(files, [Entry]).getvalue() == made
+    assert made[:14] == b"PK\x03\x04\x2d\x00\x00\x00\x08\x00\x00\x00\x21\x00"
+    assert made[18:26] == b"\xff" * 8, "the sizes are in the extension"
+
+    earlier = archived(files, [EarlierEntry])
+    assert earlier.getvalue()[4] == EARLIER
+    assert release_reproduce(release_open(earlier)).exact
+    assert {one.extract_version for one in zipfile.ZipFile(earlier).infolist()} == {EARLIER}
+    with pytest.raises(ArchiveError, match=r"header of .* was changed"):
+        release_open(archived(files, [EarlierEntry, Entry]))
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 11, 4), reason="later versions of Python write headers as releases have them"
+)
+def test_earlier_headers_are_those_of_this_python() -> None:
+    new = io.BytesIO()
+    with zipfile.ZipFile(new, "w") as out:
+        info = zipfile.ZipInfo("a.txt", EPOCH)
+        info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, ATTRIBUTES
+        with out.open(info, "w", force_zip64=True) as part:
+            part.write(b"owls")
+    assert archived({"a.txt": b"owls"}, [EarlierEntry]).getvalue() == new.getvalue()
