@@ -31,7 +31,7 @@ test:
 	@foretell/setup.sh requirements-dev.lock
 	# Three tests at a time on two processors: fault tests mostly wait for the processes that they start and kill.
 	# tests/order.py says which begin first, so that no process is left with a long one at the end.
-	@rm -f .pytest_cache/v/foretell/second_try
+	@rm -rf .pytest_cache/v/foretell/second_try .pytest_cache/v/foretell/hangs
 	$(PYTEST) -n $(or $(JOBS),3) --dist loadgroup --no-loadscope-reorder --doctest-modules tests annotator evaluation foretell clients/python/src $(ARGS) \
 	  || $(PY) -m tests.second_try
 	@$(MAKE) --no-print-directory test-oldest

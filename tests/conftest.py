@@ -18,7 +18,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests import network, order, second_try
+from tests import hangs, network, order, second_try
 from tests import public_data as public_data_files
 from tests.public_data import REAL, PublicData
 from tests.servers import SessionServers, use_own_redis_and_files
@@ -223,6 +223,17 @@ def without_browser_loop(item: pytest.Item) -> Iterator[None]:
         yield
     finally:
         asyncio.events._set_running_loop(running)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    if item.get_closest_marker(second_try.MARK) is None or item.config.getini("faulthandler_timeout") in (
+        0,
+        "0",
+    ):
+        return (yield)
+    with hangs.watched(item.nodeid, seconds=hangs.limit(item.nodeid)):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

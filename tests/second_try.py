@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests import hangs
+
 #: More failures than this aren't chance.
 MOST = 3
 #: Tests that use processes, by their marks, what they ask for, or where they are.
@@ -78,6 +80,8 @@ def main() -> int:
         failed = []
     if not failed:
         return 1
+    if hung := hangs.notes():
+        print(f"\nEnded because it hung: {hung}")
     print(f"\nSecond try, alone: {', '.join(failed)}", flush=True)
     code = subprocess.run(
         [sys.executable, "-m", "pytest", "--randomly-seed=1", *failed], check=False
