@@ -58,6 +58,7 @@ from annotator.hit_types.replies import (
 )
 from annotator.hit_types.shapes import (
     JSON,
+    AnsweredTwice,
     Block,
     ChatMessage,
     Column,
@@ -120,6 +121,7 @@ __all__ = [
     "YES_NO",
     "YES_NO_LABELS",
     "YES_NO_WORDS",
+    "AnsweredTwice",
     "Answers",
     "Block",
     "ChatMessage",
