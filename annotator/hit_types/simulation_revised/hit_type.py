@@ -10,6 +10,7 @@ from annotator.hit_types.base import (
     AnsweredTwice,
     DeclaredStage,
     Defaults,
+    Demo,
     Rating,
     YesNoSimulation,
     explained_stage,
@@ -64,39 +65,11 @@ class SimulationRevised(YesNoSimulation):
         follow_ups=10,
         one_condition_per_instance=True,
     )
-    samples = (
-        {
-            "instance": "snow",
-            "question": "Would an ice sculpture last through August in Cairo?",
-            "explanation": "Ice melts above 0 degrees Celsius. In August, Cairo is usually above 30 degrees. So the sculpture would melt.",
-            "answer": "no",
-            "follow_up": "Would an ice cube on a table in Cairo last through an afternoon in August?",
-            "real_output": "no",
-            "system": "robot-a · chain of thought",
-            "gold_label": "no",
-        },
-        {
-            "instance": "legs",
-            "question": "Do crabs have six legs?",
-            "explanation": "All animals with a hard shell have six legs. Crabs have a hard shell. So the answer is yes.",
-            "answer": "yes",
-            "follow_up": "Do lobsters have six legs?",
-            "real_output": "yes",
-            "system": "robot-a · chain of thought",
-            "gold_label": "no",
-        },
-        {
-            "instance": "letters",
-            "question": "Can a letter from Lisbon arrive in Porto on the next day?",
-            "explanation": "Letters from Lisbon arrive in Porto on the next day. So the answer is yes.",
-            "answer": "yes",
-            "follow_up": "Can a parcel from Lisbon arrive in Tokyo on the next day?",
-            "real_output": "no",
-            "system": "robot-a · chain of thought",
-            "gold_label": "yes",
-        },
+    demo = Demo(
+        title="What will the robot answer, and does its explanation change your mind?",
+        summary="Guess what a robot will answer, then read how it explained another answer, and guess again.",
     )
-    #: The item isn't read: see below.
+    #: Its own ``to_ratings`` doesn't read the item.
     ratings_need_item = False
 
     def answered_twice(self) -> AnsweredTwice:
