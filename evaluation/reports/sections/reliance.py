@@ -230,7 +230,8 @@ def _raters(ctx: Context, answers: OwnAnswers) -> Table:
     for name in order[:LISTED]:
         one = _of(ctx, answers, by_rater[name])
         cells = [Cell.of(getattr(one, key), shape="percent", rule="per_rater") for key in OF_RATERS]
-        rows.append(TableRow([name], [*cells, Cell.count(len(by_rater[name]))]))
+        answered = sum(None not in (answers.before[row], answers.after[row]) for row in by_rater[name])
+        rows.append(TableRow([name], [*cells, Cell.count(answered)]))
     titles = MEASURES | ACCURACIES
     return Table(
         id="reliance-raters",
