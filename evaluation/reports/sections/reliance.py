@@ -179,10 +179,10 @@ def _weight(ctx: Context, answers: OwnAnswers, rows: list[int]) -> Estimate | No
     return weight_of_advice(before, advice, after, instances, **ctx.resampling)
 
 
-def _accuracies(found: dict[str, Reliance], title: str) -> Table:
+def _accuracies(found: dict[str, Reliance], heading: str) -> Table:
     return Table(
         id="reliance-accuracy",
-        title=title,
+        title=heading,
         head=["System"],
         columns=[*(TableColumn(title) for title in ACCURACIES.values()), TableColumn("Cases")],
         rows=[
