@@ -58,6 +58,7 @@ from annotator.hit_types.replies import (
 )
 from annotator.hit_types.shapes import (
     JSON,
+    AnsweredTwice,
     Block,
     ChatMessage,
     Column,
@@ -92,6 +93,13 @@ from annotator.hit_types.simulating import (
     simulated,
 )
 from annotator.hit_types.wording import translatable, translated
+from annotator.hit_types.yes_no_simulation import (
+    QUESTION_ONLY,
+    QUESTION_ONLY_LEAD,
+    YesNoSimulation,
+    explained_stage,
+    question_only_fields,
+)
 
 __all__ = [
     "ANSWER_ONLY",
@@ -105,12 +113,15 @@ __all__ = [
     "NEITHER",
     "NOTHING",
     "NO_ANSWER",
+    "QUESTION_ONLY",
+    "QUESTION_ONLY_LEAD",
     "REFUSAL",
     "ROBOT_WILL",
     "SYSTEM_COLUMNS",
     "YES_NO",
     "YES_NO_LABELS",
     "YES_NO_WORDS",
+    "AnsweredTwice",
     "Answers",
     "Block",
     "ChatMessage",
@@ -141,10 +152,12 @@ __all__ = [
     "TwoStepSimulation",
     "Unparsable",
     "Variable",
+    "YesNoSimulation",
     "answered_numbers",
     "answers_in_words",
     "choice_parts",
     "clean_text",
+    "explained_stage",
     "for_variant",
     "format_of",
     "guessable",
@@ -158,6 +171,7 @@ __all__ = [
     "preference_parts",
     "prompt_part",
     "question_columns",
+    "question_only_fields",
     "read_answer",
     "read_answers",
     "read_line",

@@ -14,7 +14,17 @@ from annotator.hit_types.formats import format_of
 from annotator.hit_types.images import StoredImage
 from annotator.hit_types.reading import Row
 from annotator.hit_types.replies import Labels, read_answer, read_answers, write_answer, write_answers
-from annotator.hit_types.shapes import JSON, Block, Column, Field, Material, Rating, Stage, Variable
+from annotator.hit_types.shapes import (
+    JSON,
+    AnsweredTwice,
+    Block,
+    Column,
+    Field,
+    Material,
+    Rating,
+    Stage,
+    Variable,
+)
 
 
 @dataclass(frozen=True)
@@ -134,6 +144,12 @@ class DeclaredParts:
         return tuple(
             step for step in self.declared_stages if not step.variant or step.variant == self.variant(payload)
         )
+
+    def answered_twice(self) -> AnsweredTwice | None:
+        """What is asked before and after a model's answer is seen, for reports on reliance: by default the variables ``before`` and
+        ``after``; None if a type lacks one of them."""
+        default = AnsweredTwice()
+        return default if {default.before, default.after} <= {one.name for one in self.variables} else None
 
     def to_ratings(self, payload: JSON, response: JSON) -> list[Rating]:
         """The rows of the ratings table for a complete, parsed response: one for each variable that was asked."""

@@ -68,6 +68,16 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class AnsweredTwice:
+    """The variables of one answer that is given before and after a model's answer is seen. They are right if they are the instance's
+    correct answer, or the system's real output on the follow-up."""
+
+    before: str = "before"
+    after: str = "after"
+    right: Literal["gold_label", "real_output"] = "gold_label"
+
+
+@dataclass(frozen=True)
 class Option:
     """One choice of a field. ``label`` is short; ``detail`` is the full wording."""
 

@@ -38,11 +38,11 @@ _CANNOT_GUESS = (
 )
 
 
-def simulated(title: str, labels: tuple[str, ...] = ()) -> Variable:
+def simulated(
+    title: str, labels: tuple[str, ...] = (), *, name: str = "simulation", field: str = "answer"
+) -> Variable:
     """The variable of a type with two steps: the predicted answer, or that it can't be guessed."""
-    return Variable(
-        "simulation", title, labels=labels, abstain=(CANNOT_GUESS,), field="answer", unasked=CANNOT_GUESS
-    )
+    return Variable(name, title, labels=labels, abstain=(CANNOT_GUESS,), field=field, unasked=CANNOT_GUESS)
 
 
 def helpful(label: str, no: str) -> Field:
@@ -67,14 +67,22 @@ _HELP = {
 }
 
 
-def predicted(label: str, options: tuple[Option, ...] = (), options_of: str = "", arm: str = "") -> Field:
-    """The second step: what the robot will answer."""
+def predicted(
+    label: str,
+    options: tuple[Option, ...] = (),
+    options_of: str = "",
+    arm: str = "",
+    *,
+    name: str = "answer",
+    after: str = "helpful",
+) -> Field:
+    """The second step: what the robot will answer; ``after`` is the name of the first one."""
     return Field(
-        "answer",
+        name,
         label,
         options=options,
         help=_HELP[arm],
-        when=(("helpful", ("yes",)),),
+        when=((after, ("yes",)),),
         about=("follow_up",),
         options_of=options_of,
     )
@@ -94,11 +102,11 @@ def helpful_answer(label: str, no: str) -> Field:
     )
 
 
-def guessable(label: str, no: str) -> Field:
+def guessable(label: str, no: str, *, name: str = "helpful") -> Field:
     """The first step where only the follow-up question is shown: whether it helps at all."""
     yes = _("Something in the question helps, even if more facts are needed.")
     return Field(
-        "helpful",
+        name,
         label,
         options=(Option("no", _("Cannot guess"), no), Option("yes", _("Can guess"), yes)),
         about=("follow_up",),
@@ -116,23 +124,23 @@ class TwoStepSimulation(SimulationType):
 
     def parse_reply(self, text: str, payload: JSON, stage: int = 0, presentation: JSON | None = None) -> JSON:
         """``ANSWER:`` with an answer or ``CANNOT GUESS`` as a response; JSON with both steps is read too."""
+        first, second = self._asked(payload, stage, presentation)
         steps = read_object(text) or {}
-        if str(steps.get("helpful")).strip().lower() in ("no", "false"):
+        if str(steps.get(first.name)).strip().lower() in ("no", "false"):
             # As in the form: if it doesn't help, the second question isn't asked, so an answer to it is ignored.
-            return {"helpful": "no"}
-        labels: Labels = {**self._answers(payload), CANNOT_GUESS: _CANNOT_GUESS}
-        keys = ("answer", *self.reply_keys)
+            return {first.name: "no"}
+        labels: Labels = {**self.labels_of(second, payload), CANNOT_GUESS: _CANNOT_GUESS}
+        keys = (second.name, "answer", *self.reply_keys)
         answer = read_answer(text, labels, keys=keys, phrases=self.phrases, language=self.language)
-        return {"helpful": "no"} if answer == CANNOT_GUESS else {"helpful": "yes", "answer": answer}
+        return {first.name: "no"} if answer == CANNOT_GUESS else {first.name: "yes", second.name: answer}
 
     def write_reply(
         self, payload: JSON, response: JSON, stage: int = 0, presentation: JSON | None = None
     ) -> str:
         """The last line of a reply that means this response."""
-        return write_answer(self._answers(payload).get(response.get("answer", ""), _CANNOT_GUESS)[0])
-
-    def _answers(self, payload: JSON) -> Labels:
-        return self.labels_of(self.declared_stages[0].fields[1], payload)
+        _, second = self._asked(payload, stage, presentation)
+        labels = self.labels_of(second, payload)
+        return write_answer(labels.get(response.get(second.name, ""), _CANNOT_GUESS)[0])
 
 
 #: Columns of every type with a follow-up.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from annotator.hit_types.base import NEITHER, REFUSAL, AnsweredTwice
 from evaluation.reports.context import Context
 
 #: One value per row.
@@ -62,7 +63,8 @@ def labelled_items(ctx: Context, *variables: str) -> Labelled:
 
 @dataclass(frozen=True, eq=False)
 class OwnAnswers:
-    """Each person's own answers before and after the rationale, one entry per judgment that has both."""
+    """Each person's own answers before and after a model's answer is seen, one entry per judgment that has both; None for an answer
+    that says nothing about the outcome ("cannot guess")."""
 
     rater: Values
     #: The item's number in the study.
@@ -75,26 +77,40 @@ class OwnAnswers:
     #: The model's own answers.
     output: Values
 
+    @property
+    def abstained(self) -> int:
+        """How many entries have no answer before, or none after."""
+        return sum(None in pair for pair in zip(self.before, self.after, strict=True))
+
 
 def own_answers(ctx: Context) -> OwnAnswers:
-    """People's own answers on the items in play, without any aggregation, in order of item, then rater."""
+    """People's own answers on the items in play, without any aggregation, in order of item, then rater.
+
+    ``gold`` is what makes them right: the correct answer, or the system's real output (see ``AnsweredTwice``).
+    """
     items = ctx.data.judgments.items
+    asked = ctx.hit_type.answered_twice() or AnsweredTwice()
     keys, labels = [], []
-    for name in ("before", "after"):
+    for name in (asked.before, asked.after):
         table = ctx.data.table(name)
         ratings = ctx.of_raters(table.ratings)
         item = table.units.item[ratings.unit].astype(np.int64)
         keys.append(item * len(ratings.raters) + ratings.rater)
-        labels.append(np.array([*ratings.labels, None], dtype=object)[ratings.value])
+        given = [None if label in table.variable.abstain else label for label in ratings.labels]
+        labels.append(np.array([*given, None], dtype=object)[ratings.value])
         names = ratings.raters
     both, first, second = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
     rows = (both // max(len(names), 1)).astype(np.int32)
+    truth = items.gold if asked.right == "gold_label" else items.real_output
+    no_truth = {None, ""}
+    if asked.right == "real_output" and ctx.choices.refusals == "left_out":
+        no_truth |= {REFUSAL, NEITHER}
     return OwnAnswers(
         rater=[names[code] for code in both % max(len(names), 1)],
         item=rows.tolist(),
         before=labels[0][first].tolist(),
         after=labels[1][second].tolist(),
-        gold=[value or None for value in items.gold.take(rows).values()],
+        gold=[None if value in no_truth else value for value in truth.take(rows).values()],
         instance=items.instance_names.take(rows).values("").tolist(),
         system=items.system.take(rows).values("not known").tolist(),
         output=[value or None for value in items.output.take(rows).values()],

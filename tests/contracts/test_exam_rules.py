@@ -51,6 +51,7 @@ PREDICTIONS: dict[str, Fails] = {
 RULES: dict[str, dict[str, Fails]] = {
     "simulation": PREDICTIONS,
     "simulation_choice": PREDICTIONS,
+    "simulation_revised": PREDICTIONS,
     "simulation_preference": {
         "never says Equally likely": gold_is("choice", "equally_likely"),
         "chooses the more helpful response": of_pool("odd reasons"),

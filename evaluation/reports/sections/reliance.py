@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
+from annotator.hit_types.base import AnsweredTwice
 from evaluation.core.estimate import Estimate
 from evaluation.metrics.reliance import Reliance, weight_of_advice
 from evaluation.metrics.reliance import reliance as measure
@@ -33,13 +35,44 @@ ACCURACIES = {
     "beyond_model": "After minus model",
     "complementarity": "Beyond the better of the two",
 }
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What a report says where it depends on what makes an answer right."""
+
+    #: With ``people``, ``ai`` and ``self``: the two shares.
+    prose: str
+    case: str
+    accuracy_title: str
+
+
+#: What makes an answer right (``AnsweredTwice.right``) -> words.
+WORDS = {
+    "gold_label": _Words(
+        "Where {people} were wrong at first and the model right, they then got it right in {ai}; where they were right and the model "
+        "wrong, they stayed right in {self}.",
+        "A case is one person’s answers before and after the explanation; the model’s answer is its own answer to the same "
+        "question, which the explanation argues for. ",
+        "Right answers of people, of the model, and of people with the model, %",
+    ),
+    "real_output": _Words(
+        "Where {people} guessed wrong at first and the model answered the follow-up as it had answered the starter question, they then "
+        "predicted it right in {ai}; where they guessed right and it answered otherwise, they stayed right in {self}.",
+        "A case is one person’s first guess and the answer after the explanation; the model’s answer is the answer that the model gave "
+        "to the starter question, and the correct answer is what it really answered to the follow-up: the model is right where these "
+        "two are the same. ",
+        "Right predictions by people alone, by the model’s answer to the starter question, and by people who saw it, %",
+    ),
+}
 OF_RATERS = ("ai_reliance", "self_reliance", "switched", "alone", "together")
 
 
 @section(order=55, title="Computing reliance on the model")
 def reliance(ctx: Context) -> Section | None:
     """Nothing if no answer was given before and after a model's answer that is known."""
-    if not {"before", "after"} <= {variable.name for variable in ctx.data.variables}:
+    asked = ctx.hit_type.answered_twice()
+    if asked is None:
         return None
     answers = own_answers(ctx)
     if not any(output is not None for output in answers.output):
@@ -53,32 +86,50 @@ def reliance(ctx: Context) -> Section | None:
         },
     }
     found = {name: _of(ctx, answers, rows) for name, rows in systems.items()}
-    whole = found["All"]
+    whole, words = found["All"], WORDS[asked.right]
     return Section(
         id="reliance",
         title="Reliance on the model",
         prose=[
             CountedSentence(
-                f"Where {ctx.people} were wrong at first and the model right, they then got it right in "
-                f"{stated(whole.ai_reliance, 'case', 'percent')}; where they were right and the model wrong, they stayed right in "
-                f"{stated(whole.self_reliance, 'case', 'percent')}.",
+                words.prose.format(
+                    people=ctx.people,
+                    ai=stated(whole.ai_reliance, "case", "percent"),
+                    self=stated(whole.self_reliance, "case", "percent"),
+                ),
                 min(whole.ai_reliance.n, whole.self_reliance.n),
             )
         ],
         blocks=[
             _measures(ctx, answers, systems, found),
-            _accuracies(found),
+            _accuracies(found, words.accuracy_title),
             *([_figure(found)] if any(one.ai_reliance.defined for one in found.values()) else []),
             *([_raters(ctx, answers)] if ctx.named else []),
         ],
         notes=[
-            "A case is one person’s answers before and after the explanation; the model’s answer is its own answer to the same "
-            "question, which the explanation argues for. Relative AI reliance and relative self-reliance are Schemmer et al.’s (2023); "
+            f"{words.case}Relative AI reliance and relative self-reliance are Schemmer et al.’s (2023); "
             "both are 100 % for somebody who follows the model exactly where it is right. Over-reliance: of cases in which the model is "
             "wrong, those that end with its answer. Under-reliance: of cases in which it is right, those that end with another one. "
             "Switched: of first answers that differ from the model’s, those that become it.",
+            *_abstained(ctx, asked, answers),
         ],
     )
+
+
+def _abstained(ctx: Context, asked: AnsweredTwice, answers: OwnAnswers) -> list[str]:
+    """A sentence on answers that say nothing about the outcome, for types that offer one."""
+    offered = {
+        label.replace("_", " ")
+        for name in (asked.before, asked.after)
+        for label in ctx.data.table(name).variable.abstain
+    }
+    if not offered:
+        return []
+    named = " or ".join(f"“{label}”" for label in sorted(offered))
+    return [
+        f"{named[0]}{named[1:2].upper()}{named[2:]} counts as no answer: left out of all figures are {count(answers.abstained, 'case')} "
+        "with it before or after the explanation."
+    ]
 
 
 def _of(ctx: Context, answers: OwnAnswers, rows: list[int]) -> Reliance:
@@ -115,6 +166,8 @@ def _measures(
 def _weight(ctx: Context, answers: OwnAnswers, rows: list[int]) -> Estimate | None:
     """The weight of advice of these rows; None if their answers aren't all numbers."""
     columns = (answers.before, answers.output, answers.after)
+    if rows and all(answers.before[row] is None for row in rows):
+        return None
     try:
         before, advice, after = (
             np.array([math.nan if column[row] is None else float(column[row]) for row in rows])
@@ -126,10 +179,10 @@ def _weight(ctx: Context, answers: OwnAnswers, rows: list[int]) -> Estimate | No
     return weight_of_advice(before, advice, after, instances, **ctx.resampling)
 
 
-def _accuracies(found: dict[str, Reliance]) -> Table:
+def _accuracies(found: dict[str, Reliance], heading: str) -> Table:
     return Table(
         id="reliance-accuracy",
-        title="Right answers of people, of the model, and of people with the model, %",
+        title=heading,
         head=["System"],
         columns=[*(TableColumn(title) for title in ACCURACIES.values()), TableColumn("Cases")],
         rows=[
@@ -177,7 +230,8 @@ def _raters(ctx: Context, answers: OwnAnswers) -> Table:
     for name in order[:LISTED]:
         one = _of(ctx, answers, by_rater[name])
         cells = [Cell.of(getattr(one, key), shape="percent", rule="per_rater") for key in OF_RATERS]
-        rows.append(TableRow([name], [*cells, Cell.count(len(by_rater[name]))]))
+        answered = sum(None not in (answers.before[row], answers.after[row]) for row in by_rater[name])
+        rows.append(TableRow([name], [*cells, Cell.count(answered)]))
     titles = MEASURES | ACCURACIES
     return Table(
         id="reliance-raters",
