@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
@@ -26,13 +26,22 @@ from evaluation.releases.tables import refers_to
 FORMAT = 1
 
 
-def study_write(*, study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
+def study_write(*, study: Study, file: IO[bytes], key: Key, copy: bool = False) -> dict[str, int]:
     """Write everything of ``MOVED`` to ``file``, encrypted; returns the number of rows by table.
 
-    Raises ``MoveError`` if the study is live or paused, is deleted, or has runs or pipelines under way.
+    With ``copy``, the study goes on here, and is paused where the file is read. Otherwise ``MoveError`` is raised if the study is live or
+    paused, is deleted, or has runs or pipelines under way.
     """
     with one_snapshot():
-        return _write(study, file, key)
+        study = Study.objects.get(pk=study.pk)
+        if not copy:
+            movable_check(study)
+        head = {"slug": study.slug, "title": study.title, "workspace": str(study.workspace or "")}
+        scope = MoveScope(study)
+        people = set(Rater.objects.filter(pk__in=scope.raters).values_list("user", flat=True))
+        return rows_write(
+            scope=scope, tables=MOVED, kind="study", head=head | ({"copy": True} if copy else {}), participants=people, file=file, key=key,
+        )  # fmt: skip
 
 
 @contextmanager
@@ -70,25 +79,23 @@ def movable_check(study: Study) -> None:
         raise MoveError(f"the study {study.slug} has {listed(said)} under way; wait, pause or cancel first")
 
 
-def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
-    study = Study.objects.get(pk=study.pk)
-    movable_check(study)
+def rows_write(
+    *,
+    scope: Any,
+    tables: Sequence[MovedTable],
+    kind: str,
+    head: Row,
+    participants: Collection[int | None],
+    file: IO[bytes],
+    key: Key,
+) -> dict[str, int]:
+    """Write the rows of these tables to ``file``, encrypted, and return their number by table; ``participants`` are accounts of people who take part."""
     out, counts = LinesWriter(file, key), Counter[str]()
-    out.write(
-        {
-            "foretell": "study",
-            "format": FORMAT,
-            "slug": study.slug,
-            "title": study.title,
-            "workspace": str(study.workspace or ""),
-            "written_at": timezone.now().isoformat(timespec="seconds"),
-            "columns": {table.name: table.columns for table in MOVED},
-        }
-    )
-    scope, exported, images = MoveScope(study), dict[type[Model], set[int]](), set[str]()
-    participants = set(Rater.objects.filter(pk__in=scope.raters).values_list("user", flat=True))
-    names = dict(scope.releases.values_list("pk", "file"))
-    for table in MOVED:
+    columns = {table.name: table.columns for table in tables}
+    said = {"written_at": timezone.now().isoformat(timespec="seconds"), "columns": columns}
+    out.write({"foretell": kind, "format": FORMAT, **head, **said})
+    exported, images = dict[type[Model], set[int]](), set[str]()
+    for table in tables:
         pks = sorted(table.rows(scope).order_by().values_list("pk", flat=True).distinct())
         exported[table.model] = set(pks)
         for row in rows_get(table.model, pks, table.columns):
@@ -100,7 +107,8 @@ def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
                 line["data"] = _image(row)
             out.write(line)
             if table.model is Release:
-                for piece in archive_pieces(names[row["id"]], row["title"]):
+                name = Release.objects.values_list("file", flat=True).get(pk=row["id"])
+                for piece in archive_pieces(name, row["title"]):
                     out.write(piece)
         counts[table.name] = len(pks)
     out.write({"end": dict(counts)})
