@@ -99,7 +99,7 @@ def rows_write(
         pks = sorted(table.rows(scope).order_by().values_list("pk", flat=True).distinct())
         exported[table.model] = set(pks)
         for row in rows_get(table.model, pks, table.columns):
-            line: Row = {"table": table.name, "row": _checked(table, row, exported)}
+            line: Row = {"table": table.name, "row": _checked(table, row, exported, kind)}
             if table.model is User and row["id"] in participants:
                 line["participant"] = True
             if table.model is StudyImage and row["digest"] not in images:
@@ -116,7 +116,7 @@ def rows_write(
     return dict(counts)
 
 
-def _checked(table: MovedTable, row: Row, exported: dict[type[Model], set[int]]) -> Row:
+def _checked(table: MovedTable, row: Row, exported: dict[type[Model], set[int]], kind: str) -> Row:
     """The row, with loose references to what doesn't move emptied. Raises ``MoveError`` for another such reference."""
     for field in table.model._meta.concrete_fields:
         target = refers_to(field)  # None also for a digest, which is the same everywhere
@@ -128,7 +128,7 @@ def _checked(table: MovedTable, row: Row, exported: dict[type[Model], set[int]])
             continue  # a study refers to its version, and each version to its study
         if field.attname not in table.loose:
             raise MoveError(
-                f"{table.name} {row['id']}: {field.attname} refers to a row that doesn't belong to the study"
+                f"{table.name} {row['id']}: {field.attname} refers to a row that doesn't belong to the {kind}"
             )
         row[field.attname] = None
     return row
