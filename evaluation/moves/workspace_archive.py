@@ -165,10 +165,8 @@ class BackupReader:
             raise
         except MoveError as error:
             raise MoveError(f"{where}: {error}") from error
-        except (zipfile.BadZipFile, EOFError) as error:
-            raise MoveError(
-                f"{where} is damaged: {printable(str(error), most=200)}. Copy it again."
-            ) from None
+        except (zipfile.BadZipFile, EOFError):
+            raise MoveError(f"{where} is damaged: its checksum is another. Copy it again.") from None
 
     def check(self) -> None:
         """Read the whole backup, and compare each file with its digest. Raises ``MoveError`` with the first damage and its place."""
