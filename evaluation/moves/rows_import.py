@@ -30,7 +30,7 @@ from annotator.models import (
 from annotator.selectors.declaration import source_digest
 from annotator.services.images import CheckedImage, image_check, image_file_store
 from annotator.services.ledger_copy import ledger_copied
-from evaluation.models import Call, Release, Run
+from evaluation.models import Call, Endpoint, Release, Run
 from evaluation.moves.archives import Archives, raters_renewed
 from evaluation.moves.json_rows import default_of, rows_get, rows_put
 from evaluation.moves.people import account_here, account_new, rater_here, rater_new
@@ -182,6 +182,8 @@ class RowsImport:
         there, back = self._there(table, made), dict(zip(fresh, numbers, strict=True))
         for pk, found in there.items():
             self._use(model, back[pk], found)
+        if model is Endpoint:
+            _endpoints_named([row for row in made if row["id"] not in there])
         if model not in (User, Rater):
             with ledger_copied() if model is LedgerEntry else nullcontext():
                 rows_put(model, [row for row in made if row["id"] not in there], columns)
@@ -334,6 +336,19 @@ class RowsImport:
                 f"the file has no image {printable(str(row['name']), most=100)} with the digest that its row has"
             )
         return image_file_store(study=Study.objects.get(pk=row["study_id"]), image=image_)
+
+
+def _endpoints_named(rows: list[Row]) -> None:
+    """Give endpoints another name if one of the workspace has theirs: those that another workspace shared may."""
+    for row in rows:
+        name, number = str(row["name"]), 1
+        others = [one["name"] for one in rows if one is not row]
+        while (
+            row["name"] in others
+            or Endpoint.objects.filter(workspace=row["workspace_id"], name=row["name"]).exists()
+        ):
+            number += 1
+            row["name"] = f"{name[:90]} ({number})"
 
 
 def _columns(found: Any, by_name: Mapping[str, MovedTable]) -> dict[str, list[str]]:

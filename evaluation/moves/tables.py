@@ -269,7 +269,7 @@ MOVED = (
     MovedTable(e.PlanLook, _of_study(e.PlanLook, "plan__study")),
     MovedTable(e.QuestionVerdict, _of_study(e.QuestionVerdict)),
     MovedTable(
-        e.Endpoint, _held(e.Endpoint, "endpoints"), key=("workspace_id", "name", "created_at"),
+        e.Endpoint, _held(e.Endpoint, "endpoints"), key=("workspace_id", "created_at"),
         withheld={
             "base_url": _PROVIDER, "headers": _PROVIDER, "key_variable": _PROVIDER, "key_encrypted": _PROVIDER, "ca_certificates": _PROVIDER,
         },

@@ -320,6 +320,24 @@ def test_people_who_were_erased_after_the_backup_stay_erased(made: Workspace, tm
     assert not Rater.objects.filter(name=ann.username).exists()
 
 
+def test_an_endpoint_of_another_lab_that_has_the_name_of_an_own_one_gets_a_number(
+    made: Workspace, tmp_path: Path
+) -> None:
+    theirs = Endpoint.objects.create(
+        name="e", base_url="https://theirs.example/v1", model="m", workspace=other_lab()
+    )
+    for slug in WORKED:
+        Run.objects.create(
+            kind="simulate", study=made.studies.get(slug=slug), endpoint=theirs, model="m", prompt="p", prompt_digest="d", state="done",
+        )  # fmt: skip
+    again = workspace_restore(path=backed_up(made, tmp_path), key=KEY, name="Second").workspace
+    assert sorted(again.endpoints.values_list("name", flat=True)) == ["e", "e (2)"]
+    runs = Run.objects.filter(study__workspace=again, endpoint__name="e (2)")
+    assert set(runs.values_list("study__slug", flat=True)) == {"worked-2", "other-type-2"}
+    theirs.refresh_from_db()
+    assert (theirs.name, theirs.base_url) == ("e", "https://theirs.example/v1")
+
+
 def positions(size: int) -> Iterator[int]:
     yield from (
         0,
