@@ -152,13 +152,13 @@ class _StudyImport(RowsImport):
         except DeclarationRefused as error:
             raise MoveError(f"the file of the study's HIT type is refused: {error}") from None
 
-    def _put(self, table: MovedTable, lines: list[Row]) -> None:
-        super()._put(table, lines)
+    def put(self, table: MovedTable, lines: list[Row]) -> None:
+        super().put(table, lines)
         if table.model is Study and len(self._ids.here[Study]) != 1:
             raise MoveError("the file has several studies")
 
-    def _fresh(self, model: type[Model], count: int) -> list[int]:
-        return [self._pk] if model is Study and self._pk is not None else super()._fresh(model, count)
+    def new_numbers(self, model: type[Model], count: int) -> list[int]:
+        return [self._pk] if model is Study and self._pk is not None else super().new_numbers(model, count)
 
     def _changed(self, table: MovedTable, old: Row, row: Row) -> Row:
         model = table.model

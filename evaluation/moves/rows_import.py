@@ -127,7 +127,7 @@ class RowsImport:
             self._ids.here.setdefault(model, {})
             self._ids.reused.setdefault(model, set())
             if model in self._only:
-                self._put(table, rows)
+                self.put(table, rows)
             self._counts[table.name] += len(rows)
 
     def _tables(self) -> Iterator[tuple[MovedTable, list[Row]]]:
@@ -161,7 +161,8 @@ class RowsImport:
             held.append(line)
         raise MoveError("the file ends without its last line")
 
-    def _put(self, table: MovedTable, lines: list[Row]) -> None:
+    def put(self, table: MovedTable, lines: list[Row]) -> None:
+        """Insert some rows of a table, apart from those that are here already."""
         model = table.model
         rows = [self._filled(table, line["row"]) for line in lines]
         numbers = [row["id"] for row in rows]
@@ -170,7 +171,7 @@ class RowsImport:
             numbers
         ) + len(known):
             raise MoveError(f"{table.name}: a row has no number, or one that another row has")
-        fresh = self._fresh(model, len(rows))
+        fresh = self.new_numbers(model, len(rows))
         known |= dict(zip(numbers, fresh, strict=True))
         columns = [one.attname for one in model._meta.concrete_fields]
         made = []
@@ -188,7 +189,7 @@ class RowsImport:
             with ledger_copied() if model is LedgerEntry else nullcontext():
                 rows_put(model, [row for row in made if row["id"] not in there], columns)
 
-    def _fresh(self, model: type[Model], count: int) -> list[int]:
+    def new_numbers(self, model: type[Model], count: int) -> list[int]:
         """The numbers of new rows."""
         return new_ids(model, count, same_length=model is Explanation)
 

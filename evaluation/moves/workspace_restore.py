@@ -180,7 +180,7 @@ class _WorkspaceImport(RowsImport):
         """Number of an account in the file -> here, for some of them."""
         return {str(number): pk for number, pk in self._ids.here.get(User, {}).items() if number in wanted}
 
-    def _put(self, table: MovedTable, lines: list[Row]) -> None:
+    def put(self, table: MovedTable, lines: list[Row]) -> None:
         if table.model is WorkspaceMember:
             for line in lines:
                 row = line["row"]
@@ -188,7 +188,7 @@ class _WorkspaceImport(RowsImport):
                     raise MoveError(f"{table.name} {row.get('id')}: there is no such role")
                 self.members[self._ids.of(User, row.get("user_id"), table.name)] = row["role"]
             return
-        super()._put(table, lines)
+        super().put(table, lines)
         if table.model is Workspace:
             made = self._ids.here[Workspace]
             if len(made) != 1:

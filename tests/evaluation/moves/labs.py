@@ -26,7 +26,9 @@ from annotator.models import (
 from annotator.services.declared_type import declared_type_save
 from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from evaluation.models import Call, Endpoint, KeptStudy, Recipe, Run
+from evaluation.moves.lines import lines_read
 from evaluation.moves.workspace_archive import BackupReader
+from evaluation.moves.workspace_backup import workspace_backup
 from tests.annotator.hit_types.declaration.files import TWIN_FILE
 from tests.annotator.questionnaires import questionnaire_saved
 from tests.emptying import rows_delete
@@ -112,6 +114,13 @@ def other_lab() -> Workspace:
     return study.workspace
 
 
+def backed_up(workspace: Workspace, folder: Path, name: str = "owls.backup") -> Path:
+    """The workspace's backup."""
+    path = folder / name
+    workspace_backup(workspace=workspace, path=path, key=KEY)
+    return path
+
+
 def database_empty() -> None:
     """Delete every row, as in the database of another installation."""
     with connection.cursor() as cursor:
@@ -132,8 +141,6 @@ def all_rows() -> dict[str, set[str]]:
 
 def parts_of(path: Path) -> dict[str, Any]:
     """The lines of each file of a backup: ``""`` for the workspace, and the short names of its studies."""
-    from evaluation.moves.lines import lines_read
-
     found = {}
     with path.open("rb") as file, BackupReader(file, KEY) as backup:
         for part in backup.contents.parts:

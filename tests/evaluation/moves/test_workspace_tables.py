@@ -7,9 +7,9 @@ from django.db.models import Field
 
 from annotator.models import Workspace
 from evaluation.moves.json_rows import default_of
-from evaluation.moves.tables import MOVED
+from evaluation.moves.tables import MOVED, MovedTable
 from evaluation.moves.workspace_tables import OWN, STAYS
-from tests.evaluation.moves.test_tables import MODELS, SECRET
+from tests.evaluation.moves.all_tables import MODELS, SECRET
 
 #: Tables of a workspace that are in the files of its studies alone.
 IN_STUDIES = {"annotator.Study"}
@@ -23,7 +23,7 @@ def test_every_table_is_in_the_backup_or_is_listed_with_its_reason() -> None:
 
 
 def test_a_new_table_of_a_workspace_must_be_listed() -> None:
-    """A table that refers to a workspace is the workspace's own, in whatever else it is."""
+    """A table that refers to a workspace is on one of the workspace's own lists, whatever study's file has its rows, too."""
     own = {table.model._meta.label for table in OWN}
     for label, model in MODELS.items():
         if any(_leads_to_workspace(field) for field in model._meta.concrete_fields):
@@ -53,10 +53,7 @@ def test_columns_that_hold_secrets_or_rights_are_not_in_the_backup() -> None:
 
 
 @pytest.mark.parametrize("table", OWN, ids=[table.name for table in OWN])
-def test_withheld_columns_have_a_reason_and_a_default(table: object) -> None:
-    from evaluation.moves.tables import MovedTable
-
-    assert isinstance(table, MovedTable)
+def test_withheld_columns_have_a_reason_and_a_default(table: MovedTable) -> None:
     assert all(table.withheld.values())
     for name in set(table.withheld) - set(table.put):
         if table.name != "annotator.user":  # filled in for each account
