@@ -33,6 +33,7 @@ from annotator.services.ledger_copy import ledger_copied
 from evaluation.models import Call, Endpoint, Release, Run
 from evaluation.moves.archives import Archives, raters_renewed
 from evaluation.moves.json_rows import default_of, rows_get, rows_put
+from evaluation.moves.numbers import MOST, NumberMap
 from evaluation.moves.people import account_here, account_new, rater_here, rater_new
 from evaluation.moves.references import references_renewed, subject_renewed
 from evaluation.moves.sealed_file import MoveError
@@ -47,12 +48,12 @@ _BATCH = 200
 class Ids:
     """The numbers that rows of the file have here, and those of rows that were here before."""
 
-    here: dict[type[Model], dict[int, int]] = field(default_factory=dict)
+    here: dict[type[Model], NumberMap] = field(default_factory=dict)
     reused: dict[type[Model], set[int]] = field(default_factory=dict)
 
     def of(self, model: type[Model], number: Any, where: str) -> int:
         """The number here. Raises ``MoveError`` if the file has no such row."""
-        found = self.here.get(model, {}).get(number) if isinstance(number, int) else None
+        found = self.here[model].get(number) if isinstance(number, int) and model in self.here else None
         if found is None:
             raise MoveError(
                 f"{where} refers to {model._meta.label_lower} {printable(repr(number), most=50)}, which isn't in the file"
@@ -124,7 +125,7 @@ class RowsImport:
         """Import every row of the file."""
         for table, rows in self._tables():
             model = table.model
-            self._ids.here.setdefault(model, {})
+            self._ids.here.setdefault(model, NumberMap())
             self._ids.reused.setdefault(model, set())
             if model in self._only:
                 self.put(table, rows)
@@ -167,12 +168,11 @@ class RowsImport:
         rows = [self._filled(table, line["row"]) for line in lines]
         numbers = [row["id"] for row in rows]
         known = self._ids.here[model]
-        if not all(isinstance(number, int) for number in numbers) or len(set(numbers) | set(known)) < len(
-            numbers
-        ) + len(known):
+        sound = all(isinstance(number, int) and 0 <= number <= MOST for number in numbers)
+        if not sound or len(set(numbers)) < len(numbers) or any(number in known for number in numbers):
             raise MoveError(f"{table.name}: a row has no number, or one that another row has")
         fresh = self.new_numbers(model, len(rows))
-        known |= dict(zip(numbers, fresh, strict=True))
+        known.update(zip(numbers, fresh, strict=True))
         columns = [one.attname for one in model._meta.concrete_fields]
         made = []
         for line, row, pk in zip(lines, rows, fresh, strict=True):

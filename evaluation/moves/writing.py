@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from evaluation.models import Batch, Pipeline, Release, Run
 from evaluation.moves.archives import archive_pieces
 from evaluation.moves.json_rows import rows_get
 from evaluation.moves.lines import LinesWriter
+from evaluation.moves.numbers import among, ascending
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.tables import MOVED, MovedTable, MoveScope, Row
 from evaluation.releases.tables import refers_to
@@ -94,10 +96,11 @@ def rows_write(
     columns = {table.name: table.columns for table in tables}
     said = {"written_at": timezone.now().isoformat(timespec="seconds"), "columns": columns}
     out.write({"foretell": kind, "format": FORMAT, **head, **said})
-    exported, images = dict[type[Model], set[int]](), set[str]()
+    exported: dict[type[Model], array[int]] = {}
+    images = set[str]()
     for table in tables:
-        pks = sorted(table.rows(scope).order_by().values_list("pk", flat=True).distinct())
-        exported[table.model] = set(pks)
+        numbers = table.rows(scope).order_by("pk").values_list("pk", flat=True).distinct()
+        pks = exported[table.model] = ascending(numbers.iterator(chunk_size=2_000))
         for row in rows_get(table.model, pks, table.columns):
             line: Row = {"table": table.name, "row": _checked(table, row, exported, kind)}
             if table.model is User and row["id"] in participants:
@@ -116,13 +119,13 @@ def rows_write(
     return dict(counts)
 
 
-def _checked(table: MovedTable, row: Row, exported: dict[type[Model], set[int]], kind: str) -> Row:
+def _checked(table: MovedTable, row: Row, exported: dict[type[Model], array[int]], kind: str) -> Row:
     """The row, with loose references to what doesn't move emptied. Raises ``MoveError`` for another such reference."""
     for field in table.model._meta.concrete_fields:
         target = refers_to(field)  # None also for a digest, which is the same everywhere
         if target is None or field.attname not in row or row[field.attname] is None:
             continue
-        if target is Workspace or row[field.attname] in exported.get(target, ()):
+        if target is Workspace or (target in exported and among(exported[target], row[field.attname])):
             continue
         if table.model is Study and target is Snapshot:
             continue  # a study refers to its version, and each version to its study
