@@ -71,6 +71,9 @@ BENCHMARKS = {
         "benchmarks.core_loop.turn_cost",
         "processor time of a submit with its next task, beside another checkout",
     ),
+    "workspace": Benchmark(
+        "benchmarks.workspace.run", "a workspace to its backup and back: time and memory", servers=True
+    ),
     "validation": Benchmark("benchmarks.validation.coverage", "whether the intervals cover the truth"),
 }
 

@@ -74,6 +74,8 @@ class AuditAction(models.TextChoices):
     WORKSPACE_CREATED = "workspace.created", "Workspace created"
     WORKSPACE_CHANGED = "workspace.changed", "Workspace changed"
     WORKSPACE_DELETED = "workspace.deleted", "Workspace deleted"
+    WORKSPACE_BACKED_UP = "workspace.backed_up", "Workspace backed up to an encrypted file"
+    WORKSPACE_RESTORED = "workspace.restored", "Workspace restored from a backup"
     HIT_TYPE_SAVED = "hit_types.saved", "HIT type saved"
     HIT_TYPE_DELETED = "hit_types.deleted", "HIT type deleted"
     QUESTIONNAIRE_SAVED = "questionnaires.saved", "Questionnaire saved"

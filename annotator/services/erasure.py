@@ -6,7 +6,7 @@ import json
 import logging
 import secrets
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -273,7 +273,11 @@ def _person_remove(rater: Rater) -> None:
 
 
 def _digest(rater: Rater) -> str:
-    return digest_of([rater.pk, rater.created_at.isoformat()])
+    return _digest_of(rater.pk, rater.created_at.isoformat())
+
+
+def _digest_of(number: int, made: str) -> str:
+    return digest_of([number, made])
 
 
 def _tombstone(study: Study, rater: Rater, policy: str) -> None:
@@ -294,17 +298,8 @@ def erasures_replay() -> int:
     """Remove people again whom a restored backup brought back; returns how many. Reads the tombstones in the database
     and in the file storage. Run it after every restore, before users have access.
     """
-    stones = {(one.study, one.rater, one.digest): one.policy for one in Tombstone.objects.all()}
-    try:
-        names = [one for one in default_storage.listdir(FOLDER)[1] if not one.endswith(PARTIAL)]
-    except FileNotFoundError:
-        names = []
-    for name in names:
-        with default_storage.open(f"{FOLDER}/{name}") as file:
-            one = json.load(file)
-        stones.setdefault((one["study"], one["rater"], one["digest"]), one["policy"])
     again, waiting = 0, defaultdict(list)
-    for (study_pk, rater_pk, digest), policy in stones.items():
+    for (study_pk, rater_pk, digest), policy in _tombstones().items():
         study = Study.objects.filter(pk=study_pk).first()
         rater = Rater.objects.filter(pk=rater_pk).first()
         if study is None or rater is None or _digest(rater) != digest:
@@ -318,6 +313,36 @@ def erasures_replay() -> int:
     for (study, policy), raters in waiting.items():
         erase_all(study=study, raters=raters, policy=policy, why="after a restore")
     return again
+
+
+def erasures_repeat(*, study: Study, before: int, raters: Mapping[tuple[int, str], int]) -> int:
+    """Remove people again from a study that was restored under another number than it had ``before``; returns how many.
+
+    ``raters`` maps the number that a rater had, and when it was made, to the number that it has now.
+    """
+    numbers = {(rater, _digest_of(rater, made)): now for (rater, made), now in raters.items()}
+    waiting = defaultdict(list)
+    for (study_pk, rater_pk, digest), policy in _tombstones().items():
+        if study_pk == before and (rater_pk, digest) in numbers:
+            waiting[policy].append(numbers[rater_pk, digest])
+    for policy, pks in waiting.items():
+        found = list(Rater.objects.filter(pk__in=pks).order_by("pk"))
+        erase_all(study=study, raters=found, policy=policy, why="after a restore")
+    return sum(map(len, waiting.values()))
+
+
+def _tombstones() -> dict[tuple[int, int, str], str]:
+    """The policy of each deletion: those in the database, and those in the file storage."""
+    stones = {(one.study, one.rater, one.digest): one.policy for one in Tombstone.objects.all()}
+    try:
+        names = [one for one in default_storage.listdir(FOLDER)[1] if not one.endswith(PARTIAL)]
+    except FileNotFoundError:
+        names = []
+    for name in names:
+        with default_storage.open(f"{FOLDER}/{name}") as file:
+            one = json.load(file)
+        stones.setdefault((one["study"], one["rater"], one["digest"]), one["policy"])
+    return stones
 
 
 # -- by age ------------------------------------------------------------------------------------------

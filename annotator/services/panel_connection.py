@@ -179,6 +179,7 @@ def panel_tokens_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
     decrypt."""
     changed, unreadable = 0, []
     rows = PanelConnection.objects.select_for_update(of=("self",)).select_related("workspace").order_by("pk")
+    rows = rows.exclude(token_sealed="")  # restored from a workspace's backup, and not connected again yet
     for connection in rows:
         try:
             sealed = resealed(connection.token_sealed, purpose=PURPOSE)

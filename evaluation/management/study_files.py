@@ -13,7 +13,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from annotator.core.printable import printable, printable_lines
-from annotator.models import Study, User
+from annotator.core.words import listed
+from annotator.models import Study, User, Workspace
 from evaluation.moves.sealed_file import Key, MoveError
 
 
@@ -61,6 +62,21 @@ def study_named(slug: str) -> Study:
     if study is None:
         raise CommandError(f"There is no study {printable(slug)!r}.")
     return study
+
+
+def workspace_named(name: str) -> Workspace:
+    """The workspace with this name or number. Raises ``CommandError``."""
+    found = list(Workspace.objects.filter(name=name)[:2])
+    if not found and name.isdecimal():
+        found = list(Workspace.objects.filter(pk=int(name)))
+    if not found:
+        raise CommandError(f"There is no workspace {printable(name)!r}.")
+    if len(found) > 1:
+        numbers = Workspace.objects.filter(name=name).order_by("pk").values_list("pk", flat=True)
+        raise CommandError(
+            f"Several workspaces are named {printable(name)!r}; say which by its number: {listed([str(one) for one in numbers])}."
+        )
+    return found[0]
 
 
 def researcher_named(name: str) -> User:

@@ -1,4 +1,4 @@
-"""The rows of this application: endpoints, runs with their calls, pipelines, instances' parts, fine-tuning jobs, stored reports, releases, analysis plans, studies kept in files."""
+"""The rows of this application: endpoints, runs with their calls, pipelines, instances' parts, fine-tuning jobs, stored reports, releases, analysis plans, studies kept in files, restores of workspaces."""
 
 from evaluation.models.endpoint import Endpoint
 from evaluation.models.kept import KeptJob, KeptStudy
@@ -11,6 +11,7 @@ from evaluation.models.run import Batch, Call, Run
 from evaluation.models.signing_key import SigningKey
 from evaluation.models.training import FineTuning, Reward
 from evaluation.models.validation import QuestionVerdict
+from evaluation.models.workspace_restore import WorkspaceRestore
 
 __all__ = [
     "AnalysisPlan",
@@ -33,4 +34,5 @@ __all__ = [
     "Reward",
     "Run",
     "SigningKey",
+    "WorkspaceRestore",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,7 +21,9 @@ def rows_get(model: type[Model], pks: Sequence[int], columns: Sequence[str]) -> 
     query = sql.SQL("SELECT to_jsonb(t)::text FROM {} t WHERE {} = ANY(%s) ORDER BY {}").format(
         sql.Identifier(model._meta.db_table), pk, pk
     )
-    names, pks = set(columns), sorted(pks)
+    names = set(columns)
+    if not isinstance(pks, array):  # the numbers of a whole table are ascending
+        pks = sorted(pks)
     for start in range(0, len(pks), _BATCH):
         with connection.cursor() as cursor:
             cursor.execute(query, [list(pks[start : start + _BATCH])])

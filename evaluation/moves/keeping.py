@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import IO
@@ -13,7 +10,6 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from annotator.core.stored_files import PARTIAL
 from annotator.core.words import listed, plural
 from annotator.models import AuditAction, Study, User
 from annotator.services.audit import audit_write
@@ -21,6 +17,7 @@ from annotator.services.images import files_release
 from annotator.services.study_removal import study_rows_remove
 from evaluation.models import KeptStudy, Release, Report
 from evaluation.moves.lines import lines_read
+from evaluation.moves.new_files import new_file, partial_path
 from evaluation.moves.reading import study_read
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.writing import one_snapshot, people_count, study_write
@@ -31,7 +28,7 @@ def study_export(*, study: Study, path: Path, key: Key, by: User | None = None) 
 
     The file appears under its name only when it is complete. Raises ``MoveError``.
     """
-    with _new_file(path) as file:
+    with new_file(path) as file:
         counts = study_write(study=study, file=file, key=key)
     audit_write(action=AuditAction.STUDY_MOVED_OUT, study=study, by=by, after={"people": people_count(study)})
     return counts
@@ -102,7 +99,7 @@ def reports_shared(study: Study) -> list[Report]:
 
 
 def _keep(study: Study, path: Path, key: Key, by: User | None, stored: str) -> KeptStudy:
-    with _new_file(path) as file:
+    with new_file(path) as file:
         counts = study_write(study=study, file=file, key=key)
         file.flush()
         file.seek(0)
@@ -175,36 +172,8 @@ def _digest(file: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _partial(path: Path) -> Path:
-    """What a file is called while it is being written."""
-    return path.with_name(f"{path.name}{PARTIAL}")
-
-
 def file_leavings_remove(path: Path) -> None:
     """Remove what a killed process left of a file that it was writing. The file itself stays if a study was kept in it."""
     if not KeptStudy.objects.filter(place=str(path.resolve())[:1000]).exists():
         path.unlink(missing_ok=True)
-    _partial(path).unlink(missing_ok=True)
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name when it is complete. Raises ``MoveError`` if there is one already."""
-    if path.exists():
-        raise MoveError(f"{path} exists already; choose another name")
-    partial = _partial(path)
-    try:
-        partial.unlink(missing_ok=True)
-        with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.rename(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # so that the name outlasts a power cut, too: the rows are removed next
-        finally:
-            os.close(folder)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    partial_path(path).unlink(missing_ok=True)

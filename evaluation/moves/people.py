@@ -13,6 +13,9 @@ from evaluation.moves.sealed_file import MoveError
 from evaluation.moves.tables import Row
 from evaluation.releases.pseudonyms import source_imported
 
+#: Of a username that gets a number after it.
+_LONGEST = 140
+
 
 def moment(value: object) -> datetime | None:
     """A time of a row; None if it is none.
@@ -28,13 +31,21 @@ def moment(value: object) -> datetime | None:
 
 
 def account_here(row: Row) -> User | None:
-    """The account that a row is of: it has the same username, and the same moment of joining or the same address."""
-    name = str(row.get("username", ""))
+    """The account that a row is of: it has the same username, and the same moment of joining or the same address.
+
+    If somebody else has the username, it may be the one that an earlier file made with a number after it, at the same moment of joining.
+    """
+    name, joined = str(row.get("username", "")), moment(row.get("date_joined"))
     known = User.objects.alias(lower=Lower("username")).filter(lower=name.lower()).first()
     if known is None:
         return None
     same_mail = known.email and known.email.casefold() == str(row.get("email", "")).casefold()
-    return known if same_mail or known.date_joined == moment(row.get("date_joined")) else None
+    if same_mail or known.date_joined == joined:
+        return known
+    if joined is None:
+        return None
+    numbered = User.objects.filter(username__startswith=f"{name[:_LONGEST]}-", date_joined=joined)
+    return next((one for one in numbered if one.username[len(name[:_LONGEST]) + 1 :].isdigit()), None)
 
 
 def account_new(row: Row, *, participant: bool) -> Row:
@@ -42,7 +53,7 @@ def account_new(row: Row, *, participant: bool) -> Row:
     name, number = str(row["username"]), 1
     while User.objects.alias(lower=Lower("username")).filter(lower=name.lower()).exists():
         number += 1
-        name = f"{str(row['username'])[:140]}-{number}"
+        name = f"{str(row['username'])[:_LONGEST]}-{number}"
     return row | {
         "username": name,
         "password": make_password(None),
@@ -62,10 +73,17 @@ def rater_here(row: Row, sources: Mapping[str, str]) -> Rater | None:
     if row["user_id"] is not None:
         return Rater.objects.filter(user=row["user_id"]).first()
     source = sources.get(row["source"], row["source"])
-    known = Rater.objects.filter(kind=row["kind"], source=source, name=row["name"]).first()
-    if known is None or known.kind == Rater.Kind.SIMULATOR:
+    named = Rater.objects.filter(kind=row["kind"], name=row["name"])
+    known = named.filter(source=source).first()
+    if known is not None and known.kind == Rater.Kind.SIMULATOR:
         return known
-    return known if known.user_id is None and known.created_at == moment(row["created_at"]) else None
+    made = moment(row["created_at"])
+    if known is not None and known.user_id is None and known.created_at == made:
+        return known
+    if made is None:
+        return None
+    # An earlier file made it under another source, because somebody else has the name.
+    return named.filter(user=None, created_at=made, source__startswith=source_imported(source, "")).first()
 
 
 def rater_new(row: Row, sources: Mapping[str, str], *, mark: str) -> Row:

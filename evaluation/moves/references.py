@@ -16,12 +16,13 @@ from evaluation.runs.registry import steps
 Here = Mapping[type[Model], Mapping[int, int]]
 
 
-def references_renewed(model: type[Model], old: Row, row: Row, here: Here, *, slugs: tuple[str, str]) -> Row:
-    """The row in which such references lead to rows here. ``old`` is the row of the file, ``slugs`` the study's short name there and here.
+def references_renewed(
+    model: type[Model], old: Row, row: Row, here: Here, *, renamed: Mapping[str, str]
+) -> Row:
+    """The row in which such references lead to rows here. ``old`` is the row of the file; ``renamed`` has studies' short names there and here.
 
     Raises ``MoveError`` if an item's part isn't in the file.
     """
-    before, after = slugs
     if model is Item:
         known, parts = here.get(Explanation, {}), row["parts"] if isinstance(row["parts"], dict) else {}
         if any(number not in known for number in parts.values()):
@@ -29,11 +30,11 @@ def references_renewed(model: type[Model], old: Row, row: Row, here: Here, *, sl
         row["parts"] = {name: known[number] for name, number in parts.items()}
     if model is Assignment:
         row["instance_id_of_item"] = here.get(Instance, {}).get(row["instance_id_of_item"])
-    if model is Dataset and row["name"] == before:
-        row["name"] = after  # what an import into the study makes
+    if model is Dataset:
+        row["name"] = renamed.get(row["name"], row["name"])  # what an import into a study makes
     if model is Pipeline:
         results = row["results"] if isinstance(row["results"], dict) else {}
-        row["results"] = {name: _renamed(one, before, after) for name, one in results.items()}
+        row["results"] = {name: _renamed(one, renamed) for name, one in results.items()}
         row["state"] = Pipeline.State.PAUSED if row["state"] == Pipeline.State.RUNNING else row["state"]
     if model is Run:
         # Nothing is sent or paid for because a file says so.
@@ -41,9 +42,9 @@ def references_renewed(model: type[Model], old: Row, row: Row, here: Here, *, sl
     return row
 
 
-def _renamed(result: Any, before: str, after: str) -> Any:
-    if isinstance(result, dict) and result.get("study") == before:
-        return result | {"study": after}
+def _renamed(result: Any, renamed: Mapping[str, str]) -> Any:
+    if isinstance(result, dict) and isinstance(result.get("study"), str):
+        return result | {"study": renamed.get(result["study"], result["study"])}
     return result
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -113,12 +113,18 @@ class MoveScope:
         found = set(
             a.Rater.objects.filter(pk__in=self.raters, user__isnull=False).values_list("user", flat=True)
         )
-        for table in MOVED:
-            for name in _to_users(table.model):
-                if table.model is not a.Rater and f"{name}_id" not in table.withheld:
-                    rows = table.rows(self).filter(**{f"{name}__isnull": False})
-                    found |= set(rows.order_by().values_list(name, flat=True).distinct())
-        return found
+        return found | users_named(self, [table for table in MOVED if table.model is not a.Rater])
+
+
+def users_named(scope: Any, tables: Iterable[MovedTable]) -> set[int]:
+    """The accounts that rows of these tables refer to."""
+    found = set[int]()
+    for table in tables:
+        for name in _to_users(table.model):
+            if f"{name}_id" not in table.withheld:
+                rows = table.rows(scope).filter(**{f"{name}__isnull": False})
+                found |= set(rows.order_by().values_list(name, flat=True).distinct())
+    return found
 
 
 def _to_users(model: type[Model]) -> list[str]:
@@ -137,7 +143,7 @@ class MovedTable:
     """
 
     model: type[Model]
-    rows: Callable[[MoveScope], QuerySet[Any]]
+    rows: Callable[[Any], QuerySet[Any]]
     withheld: Mapping[str, str] = field(default_factory=dict)
     put: Mapping[str, Any] = field(default_factory=dict)
     key: tuple[str, ...] = ()
@@ -155,6 +161,10 @@ class MovedTable:
         return [
             field.attname for field in self.model._meta.concrete_fields if field.attname not in self.withheld
         ]
+
+    def with_rows(self, rows: Callable[[Any], QuerySet[Any]]) -> MovedTable:
+        """The same table with other rows."""
+        return replace(self, rows=rows)
 
 
 def _held(model: type[Model], of: str) -> Callable[[MoveScope], QuerySet[Any]]:
@@ -259,7 +269,7 @@ MOVED = (
     MovedTable(e.PlanLook, _of_study(e.PlanLook, "plan__study")),
     MovedTable(e.QuestionVerdict, _of_study(e.QuestionVerdict)),
     MovedTable(
-        e.Endpoint, _held(e.Endpoint, "endpoints"), key=("workspace_id", "name", "created_at"),
+        e.Endpoint, _held(e.Endpoint, "endpoints"), key=("workspace_id", "created_at"),
         withheld={
             "base_url": _PROVIDER, "headers": _PROVIDER, "key_variable": _PROVIDER, "key_encrypted": _PROVIDER, "ca_certificates": _PROVIDER,
         },
@@ -330,6 +340,7 @@ LEFT = {
     "evaluation.Endpoint_shared_with": _HERE,
     "evaluation.KeptJob": "a job of this installation",
     "evaluation.KeptStudy": "says where this installation keeps a study's file",
+    "evaluation.WorkspaceRestore": "how far a restore has come on this installation",
     "evaluation.Batch": "refers to the provider's account of this installation; a run with a batch under way isn't moved",
     "evaluation.FineTuning": "refers to the provider's account of this installation",
     "evaluation.SigningKey": "a secret of the workspace",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
@@ -19,6 +20,7 @@ from evaluation.models import Batch, Pipeline, Release, Run
 from evaluation.moves.archives import archive_pieces
 from evaluation.moves.json_rows import rows_get
 from evaluation.moves.lines import LinesWriter
+from evaluation.moves.numbers import among, ascending
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.tables import MOVED, MovedTable, MoveScope, Row
 from evaluation.releases.tables import refers_to
@@ -26,13 +28,22 @@ from evaluation.releases.tables import refers_to
 FORMAT = 1
 
 
-def study_write(*, study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
+def study_write(*, study: Study, file: IO[bytes], key: Key, copy: bool = False) -> dict[str, int]:
     """Write everything of ``MOVED`` to ``file``, encrypted; returns the number of rows by table.
 
-    Raises ``MoveError`` if the study is live or paused, is deleted, or has runs or pipelines under way.
+    With ``copy``, the study goes on here, and is paused where the file is read. Otherwise ``MoveError`` is raised if the study is live or
+    paused, is deleted, or has runs or pipelines under way.
     """
     with one_snapshot():
-        return _write(study, file, key)
+        study = Study.objects.get(pk=study.pk)
+        if not copy:
+            movable_check(study)
+        head = {"slug": study.slug, "title": study.title, "workspace": str(study.workspace or "")}
+        scope = MoveScope(study)
+        people = set(Rater.objects.filter(pk__in=scope.raters).values_list("user", flat=True))
+        return rows_write(
+            scope=scope, tables=MOVED, kind="study", head=head | ({"copy": True} if copy else {}), participants=people, file=file, key=key,
+        )  # fmt: skip
 
 
 @contextmanager
@@ -70,29 +81,28 @@ def movable_check(study: Study) -> None:
         raise MoveError(f"the study {study.slug} has {listed(said)} under way; wait, pause or cancel first")
 
 
-def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
-    study = Study.objects.get(pk=study.pk)
-    movable_check(study)
+def rows_write(
+    *,
+    scope: Any,
+    tables: Sequence[MovedTable],
+    kind: str,
+    head: Row,
+    participants: Collection[int | None],
+    file: IO[bytes],
+    key: Key,
+) -> dict[str, int]:
+    """Write the rows of these tables to ``file``, encrypted, and return their number by table; ``participants`` are accounts of people who take part."""
     out, counts = LinesWriter(file, key), Counter[str]()
-    out.write(
-        {
-            "foretell": "study",
-            "format": FORMAT,
-            "slug": study.slug,
-            "title": study.title,
-            "workspace": str(study.workspace or ""),
-            "written_at": timezone.now().isoformat(timespec="seconds"),
-            "columns": {table.name: table.columns for table in MOVED},
-        }
-    )
-    scope, exported, images = MoveScope(study), dict[type[Model], set[int]](), set[str]()
-    participants = set(Rater.objects.filter(pk__in=scope.raters).values_list("user", flat=True))
-    names = dict(scope.releases.values_list("pk", "file"))
-    for table in MOVED:
-        pks = sorted(table.rows(scope).order_by().values_list("pk", flat=True).distinct())
-        exported[table.model] = set(pks)
+    columns = {table.name: table.columns for table in tables}
+    said = {"written_at": timezone.now().isoformat(timespec="seconds"), "columns": columns}
+    out.write({"foretell": kind, "format": FORMAT, **head, **said})
+    exported: dict[type[Model], array[int]] = {}
+    images = set[str]()
+    for table in tables:
+        numbers = table.rows(scope).order_by("pk").values_list("pk", flat=True).distinct()
+        pks = exported[table.model] = ascending(numbers.iterator(chunk_size=2_000))
         for row in rows_get(table.model, pks, table.columns):
-            line: Row = {"table": table.name, "row": _checked(table, row, exported)}
+            line: Row = {"table": table.name, "row": _checked(table, row, exported, kind)}
             if table.model is User and row["id"] in participants:
                 line["participant"] = True
             if table.model is StudyImage and row["digest"] not in images:
@@ -100,7 +110,8 @@ def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
                 line["data"] = _image(row)
             out.write(line)
             if table.model is Release:
-                for piece in archive_pieces(names[row["id"]], row["title"]):
+                name = Release.objects.values_list("file", flat=True).get(pk=row["id"])
+                for piece in archive_pieces(name, row["title"]):
                     out.write(piece)
         counts[table.name] = len(pks)
     out.write({"end": dict(counts)})
@@ -108,19 +119,19 @@ def _write(study: Study, file: IO[bytes], key: Key) -> dict[str, int]:
     return dict(counts)
 
 
-def _checked(table: MovedTable, row: Row, exported: dict[type[Model], set[int]]) -> Row:
+def _checked(table: MovedTable, row: Row, exported: dict[type[Model], array[int]], kind: str) -> Row:
     """The row, with loose references to what doesn't move emptied. Raises ``MoveError`` for another such reference."""
     for field in table.model._meta.concrete_fields:
         target = refers_to(field)  # None also for a digest, which is the same everywhere
         if target is None or field.attname not in row or row[field.attname] is None:
             continue
-        if target is Workspace or row[field.attname] in exported.get(target, ()):
+        if target is Workspace or (target in exported and among(exported[target], row[field.attname])):
             continue
         if table.model is Study and target is Snapshot:
             continue  # a study refers to its version, and each version to its study
         if field.attname not in table.loose:
             raise MoveError(
-                f"{table.name} {row['id']}: {field.attname} refers to a row that doesn't belong to the study"
+                f"{table.name} {row['id']}: {field.attname} refers to a row that doesn't belong to the {kind}"
             )
         row[field.attname] = None
     return row

@@ -1,0 +1,1 @@
+"""A workspace to its backup and back: time, memory and size."""
