@@ -52,6 +52,21 @@ def lines_read(file: IO[bytes], key: Key) -> Iterator[dict[str, Any]]:
         raise MoveError("the last line is cut off")
 
 
+def head_read(file: IO[bytes], key: Key) -> dict[str, Any]:
+    """The first line of a file that is read to its end: every chunk is there, authentic, and can be unpacked. Raises ``MoveError``."""
+    held, head = bytearray(), None
+    for piece in _unpacked(unsealed(file, key)):
+        if head is None:
+            held += piece
+            if b"\n" in piece:
+                head = _line(bytes(held.partition(b"\n")[0]), 1)
+            elif len(held) > LONGEST_LINE:
+                raise MoveError(f"line 1 is longer than {LONGEST_LINE // MB} MB")
+    if head is None:
+        raise MoveError("the file has no line")
+    return head
+
+
 def _line(text: bytes, number: int) -> dict[str, Any]:
     try:
         found = json_read(text, f"line {number:,}")

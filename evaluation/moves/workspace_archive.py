@@ -17,9 +17,9 @@ from typing import IO, Any, cast
 
 from annotator.core.archives import ARCHIVE_ERRORS
 from annotator.core.printable import printable
-from evaluation.moves.lines import LinesWriter, lines_read
+from evaluation.moves.lines import LinesWriter, head_read, lines_read
 from evaluation.moves.rows_import import head_check
-from evaluation.moves.sealed_file import Key, MoveError, WrongKey, unsealed
+from evaluation.moves.sealed_file import Key, MoveError, WrongKey
 from evaluation.moves.tables import MOVED, Row
 from evaluation.moves.workspace_tables import OWN
 
@@ -75,18 +75,27 @@ class Contents:
 
 
 class _Counting:
-    """A file that knows the digest and the number of the bytes that were written."""
+    """A file that knows the digest and the number of the bytes that went through it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._digest, self.size = file, sha256(), 0
 
-    def write(self, data: bytes) -> int:
+    def _count(self, data: bytes) -> bytes:
         self._digest.update(data)
         self.size += len(data)
-        return self._file.write(data)
+        return data
+
+    def write(self, data: bytes) -> int:
+        """Write bytes that count."""
+        return self._file.write(self._count(data))
+
+    def read(self, size: int) -> bytes:
+        """Read bytes that count."""
+        return self._count(self._file.read(size))
 
     @property
     def sha256(self) -> str:
+        """The digest of all bytes until now."""
         return self._digest.hexdigest()
 
 
@@ -171,21 +180,15 @@ class BackupReader:
     def check(self) -> None:
         """Read the whole backup, and compare each file with its digest. Raises ``MoveError`` with the first damage and its place."""
         for part in self.contents.parts:
+            kind, tables = ("study", MOVED) if part.about else ("workspace", OWN)
             with self.open(part.name, part.title) as member:
-                for _ in unsealed(member, self._key):
-                    pass
-            with self.open(part.name, part.title) as member:
-                digest, size = sha256(), 0
-                while piece := member.read(2**20):
-                    digest.update(piece)
-                    size += len(piece)
-                if (digest.hexdigest(), size) != (part.sha256, part.size):
+                counting = _Counting(member)
+                head = head_read(cast(IO[bytes], counting), self._key)
+                if (counting.sha256, counting.size) != (part.sha256, part.size):
                     raise MoveError(
                         "it isn't the file that the table of contents lists: its SHA-256 is another"
                     )
-            kind, tables = ("study", MOVED) if part.about else ("workspace", OWN)
-            with self.open(part.name, part.title) as member:
-                head_check(next(lines_read(member, self._key), None), kind=kind, tables=tables)
+                head_check(head, kind=kind, tables=tables)
 
 
 def backup_check(*, path: Path, key: Key) -> Contents:

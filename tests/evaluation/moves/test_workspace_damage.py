@@ -10,6 +10,7 @@ import pytest
 
 from annotator.models import Workspace
 from evaluation.models import WorkspaceRestore
+from evaluation.moves import workspace_archive
 from evaluation.moves.sealed_file import Key, MoveError, WrongKey
 from evaluation.moves.workspace_archive import backup_check
 from evaluation.moves.workspace_restore import workspace_restore
@@ -74,6 +75,25 @@ def test_files_exchanged_between_backups_are_refused(made: Workspace, tmp_path: 
         out.writestr("more.foretell", b"")
     with pytest.raises(MoveError, match="aren't those of its table of contents"):
         workspace_restore(path=mixed, key=KEY, name="Second")
+    assert not WorkspaceRestore.objects.exists()
+
+
+def test_a_file_that_this_version_cannot_restore_is_refused_before_anything_is_written(
+    made: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as later:
+        later.setattr(workspace_archive, "FORMAT", 2)
+        path = backed_up(made, tmp_path)
+    with pytest.raises(MoveError, match=r"has format 2; this version of Foretell reads format 1"):
+        workspace_restore(path=path, key=KEY, name="Second")
+    made.studies.filter(slug="draft").update(hit_type="a_package_of_theirs")
+    path = backed_up(made, tmp_path, "theirs.backup")
+    with pytest.raises(MoveError, match="doesn't have the HIT type a_package_of_theirs; install it first"):
+        workspace_restore(path=path, key=KEY, name="Second")
+    with zipfile.ZipFile(path) as archive:
+        archive.extract("studies/0001.foretell", tmp_path)
+    with pytest.raises(MoveError, match="not a file that workspace_backup wrote"):
+        workspace_restore(path=tmp_path / "studies/0001.foretell", key=KEY, name="Second")
     assert not WorkspaceRestore.objects.exists()
 
 
