@@ -349,6 +349,7 @@ EXEMPT = {
     "studies_purge": "calls study_purge",
     "study_rows_remove": "a part of study_purge and of keeping a study in a file, which are recorded",
     "erase_all": "erase calls it",
+    "erasures_repeat": "calls erase_all",
     "erasures_replay": "calls erase_all",
     "items_digest": "computes",
     "qualification_states": "reads",
