@@ -64,7 +64,9 @@ def stacks() -> str:
     found = [("thread", frame) for frame in sys._current_frames().values()]
     if greenlets := sys.modules.get("greenlet"):
         gc.unfreeze()  # what was collected first is hidden from ``get_objects``
-        held = [one for one in gc.get_objects() if isinstance(one, greenlets.greenlet)]
+        # By type: ``isinstance`` asks lazy objects for their class, which evaluates them.
+        held = [one for one in gc.get_objects() if issubclass(type(one), greenlets.greenlet)]
+        gc.freeze()
         found += [("greenlet", one.gr_frame) for one in held if one.gr_frame is not None]
     return "\n".join(f"{kind}\n{''.join(traceback.format_stack(frame)[-_LINES:])}" for kind, frame in found)
 

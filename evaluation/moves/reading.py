@@ -70,7 +70,7 @@ class _StudyImport(RowsImport):
         renamed: Mapping[str, str] | None = None,
     ) -> None:
         head = next(lines, None) or {}
-        head_check(head, kind="study", tables=MOVED)
+        head_check(head, holds="study", tables=MOVED)
         self._by, self._pk = by, pk
         old = str(head.get("slug", ""))
         self._slug = slug or old
@@ -90,7 +90,7 @@ class _StudyImport(RowsImport):
         #: Number of a rater in the file -> when the rater was made.
         self._raters: dict[int, Any] = {}
         super().__init__(
-            lines, head=head, kind="study", tables=MOVED, workspace=workspace, kept=kept, only=only,
+            lines, head=head, holds="study", tables=MOVED, workspace=workspace, kept=kept, only=only,
             renamed={old: self._slug} | dict(renamed or {}),
         )  # fmt: skip
 

@@ -77,10 +77,10 @@ def all_or_nothing() -> Iterator[None]:
         raise MoveError("; ".join(error.messages)) from error
 
 
-def head_check(head: Row | None, *, kind: str, tables: Sequence[MovedTable]) -> dict[str, list[str]]:
-    """The columns of the file's tables, by its first line. Raises ``MoveError`` if it is a file of another ``kind``, or this version can't read it."""
-    if head is None or head.get("foretell") != kind:
-        raise MoveError(f"this is not the file of a {kind}")
+def head_check(head: Row | None, *, holds: str, tables: Sequence[MovedTable]) -> dict[str, list[str]]:
+    """The columns of the file's tables, by its first line. Raises ``MoveError`` if it holds something else, or this version can't read it."""
+    if head is None or head.get("foretell") != holds:
+        raise MoveError(f"this is not the file of a {holds}")
     if head.get("format") != FORMAT:
         raise MoveError(
             f"the file has format {printable(repr(head.get('format')), most=50)}; this version of Foretell reads format {FORMAT}"
@@ -100,7 +100,7 @@ class RowsImport:
         lines: Iterator[Row],
         *,
         head: Row,
-        kind: str,
+        holds: str,
         tables: Sequence[MovedTable],
         workspace: Workspace | None,
         kept: bool,
@@ -109,7 +109,7 @@ class RowsImport:
     ) -> None:
         self._lines, self._table_list = lines, tables
         self._by_name = {table.name: table for table in tables}
-        self._columns = head_check(head, kind=kind, tables=tables)
+        self._columns = head_check(head, holds=holds, tables=tables)
         self._only = frozenset(only or (table.model for table in tables))
         self._workspace, self._kept, self._renamed = workspace, kept, dict(renamed)
         self._mark = sha256(repr(sorted(head.items(), key=str)).encode()).hexdigest()[:12]

@@ -34,7 +34,7 @@ _NO_ARCHIVE = (
 
 
 @dataclass(frozen=True)
-class Part:
+class BackupPart:
     """One encrypted file of a backup, as the table of contents lists it; ``about`` is what it says of a study."""
 
     name: str
@@ -64,13 +64,13 @@ class Contents:
     written_at: str
     software: str
     name: str
-    workspace: Part
-    studies: tuple[Part, ...]
+    workspace: BackupPart
+    studies: tuple[BackupPart, ...]
     #: Studies that aren't in the backup: short name -> the reason.
     without: dict[str, str]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[BackupPart, ...]:
         return (self.workspace, *self.studies)
 
 
@@ -105,12 +105,14 @@ class BackupWriter:
     def __init__(self, file: IO[bytes], key: Key) -> None:
         self._zip, self._key = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True), key
 
-    def part(self, name: str, write: Callable[[IO[bytes]], dict[str, int]], about: Row | None = None) -> Part:
+    def part(
+        self, name: str, write: Callable[[IO[bytes]], dict[str, int]], about: Row | None = None
+    ) -> BackupPart:
         """Add what ``write`` writes, which returns the number of its rows by table."""
         with self._zip.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
             counting = _Counting(member)
             rows = write(cast(IO[bytes], counting))
-        return Part(name, counting.sha256, counting.size, rows, about or {})
+        return BackupPart(name, counting.sha256, counting.size, rows, about or {})
 
     def close(self, contents: Contents) -> None:
         """Add the table of contents."""
@@ -180,7 +182,7 @@ class BackupReader:
     def check(self) -> None:
         """Read the whole backup, and compare each file with its digest. Raises ``MoveError`` with the first damage and its place."""
         for part in self.contents.parts:
-            kind, tables = ("study", MOVED) if part.about else ("workspace", OWN)
+            holds, tables = ("study", MOVED) if part.about else ("workspace", OWN)
             with self.open(part.name, part.title) as member:
                 counting = _Counting(member)
                 head = head_read(cast(IO[bytes], counting), self._key)
@@ -188,7 +190,7 @@ class BackupReader:
                     raise MoveError(
                         "it isn't the file that the table of contents lists: its SHA-256 is another"
                     )
-                head_check(head, kind=kind, tables=tables)
+                head_check(head, holds=holds, tables=tables)
 
 
 def backup_check(*, path: Path, key: Key) -> Contents:
@@ -218,8 +220,8 @@ def _contents(lines: list[Row]) -> Contents:
         raise MoveError("it lacks something that every table of contents has") from None
 
 
-def _part(row: Row) -> Part:
+def _part(row: Row) -> BackupPart:
     name, digest, size, rows = (row.pop(one) for one in ("file", "sha256", "bytes", "rows"))
     if row and not set(row) >= ABOUT:
         raise KeyError(*(ABOUT - set(row)))
-    return Part(str(name), str(digest), int(size), dict(rows), row)
+    return BackupPart(str(name), str(digest), int(size), dict(rows), row)

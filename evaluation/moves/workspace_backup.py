@@ -20,7 +20,7 @@ from evaluation.models import KeptStudy
 from evaluation.moves.new_files import new_file
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.tables import Row
-from evaluation.moves.workspace_archive import WORKSPACE, BackupReader, BackupWriter, Contents, Part
+from evaluation.moves.workspace_archive import WORKSPACE, BackupPart, BackupReader, BackupWriter, Contents
 from evaluation.moves.workspace_tables import OWN, WorkspaceScope
 from evaluation.moves.writing import one_snapshot, rows_write, study_write
 
@@ -59,7 +59,7 @@ def _write(workspace: Workspace, without: Collection[str], file: IO[bytes], key:
     studies = [one for one in studies if one.slug not in without]
     out = BackupWriter(file, key)
     own = out.part(WORKSPACE, partial(_own_write, workspace, key))
-    parts = list[Part]()
+    parts = list[BackupPart]()
     for number, study in enumerate(studies, start=1):
         name = f"studies/{number:04}.foretell"
         try:
@@ -84,7 +84,7 @@ def _own_write(workspace: Workspace, key: Key, file: IO[bytes]) -> dict[str, int
     working = Q(pk__in=scope.raters) | Q(participations__study__workspace=workspace)
     people = set(Rater.objects.filter(working).values_list("user", flat=True))
     return rows_write(
-        scope=scope, tables=OWN, kind="workspace", head={"name": workspace.name}, participants=people, file=file, key=key,
+        scope=scope, tables=OWN, holds="workspace", head={"name": workspace.name}, participants=people, file=file, key=key,
     )  # fmt: skip
 
 

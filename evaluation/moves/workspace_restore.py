@@ -21,7 +21,7 @@ from evaluation.moves.reading import study_read
 from evaluation.moves.rows_import import RowsImport, all_or_nothing
 from evaluation.moves.sealed_file import Key, MoveError
 from evaluation.moves.tables import MovedTable, Row
-from evaluation.moves.workspace_archive import WORKSPACE, BackupReader, Contents, Part
+from evaluation.moves.workspace_archive import WORKSPACE, BackupPart, BackupReader, Contents
 from evaluation.moves.workspace_tables import OWN
 
 OWNER = Membership.Role.OWNER
@@ -117,7 +117,7 @@ def _slugs(contents: Contents) -> dict[str, str]:
 
 
 @transaction.atomic
-def _study(backup: BackupReader, part: Part, key: Key, restore: WorkspaceRestore) -> Study:
+def _study(backup: BackupReader, part: BackupPart, key: Key, restore: WorkspaceRestore) -> Study:
     """Make one study, and record that it is there, together or not at all."""
     about, before = part.about, str(part.about["slug"])
     slug = restore.slugs[before]
@@ -163,7 +163,7 @@ class _WorkspaceImport(RowsImport):
     def __init__(self, lines: Iterator[Row], name: str, slugs: dict[str, str]) -> None:
         head = next(lines, None) or {}
         super().__init__(
-            lines, head=head, kind="workspace", tables=OWN, workspace=None, kept=False, renamed=slugs
+            lines, head=head, holds="workspace", tables=OWN, workspace=None, kept=False, renamed=slugs
         )
         self._name = name
         #: Number of an account here -> the role.

@@ -42,7 +42,7 @@ def study_write(*, study: Study, file: IO[bytes], key: Key, copy: bool = False) 
         scope = MoveScope(study)
         people = set(Rater.objects.filter(pk__in=scope.raters).values_list("user", flat=True))
         return rows_write(
-            scope=scope, tables=MOVED, kind="study", head=head | ({"copy": True} if copy else {}), participants=people, file=file, key=key,
+            scope=scope, tables=MOVED, holds="study", head=head | ({"copy": True} if copy else {}), participants=people, file=file, key=key,
         )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def rows_write(
     *,
     scope: Any,
     tables: Sequence[MovedTable],
-    kind: str,
+    holds: str,
     head: Row,
     participants: Collection[int | None],
     file: IO[bytes],
@@ -95,14 +95,14 @@ def rows_write(
     out, counts = LinesWriter(file, key), Counter[str]()
     columns = {table.name: table.columns for table in tables}
     said = {"written_at": timezone.now().isoformat(timespec="seconds"), "columns": columns}
-    out.write({"foretell": kind, "format": FORMAT, **head, **said})
+    out.write({"foretell": holds, "format": FORMAT, **head, **said})
     exported: dict[type[Model], array[int]] = {}
     images = set[str]()
     for table in tables:
         numbers = table.rows(scope).order_by("pk").values_list("pk", flat=True).distinct()
         pks = exported[table.model] = ascending(numbers.iterator(chunk_size=2_000))
         for row in rows_get(table.model, pks, table.columns):
-            line: Row = {"table": table.name, "row": _checked(table, row, exported, kind)}
+            line: Row = {"table": table.name, "row": _checked(table, row, exported, holds)}
             if table.model is User and row["id"] in participants:
                 line["participant"] = True
             if table.model is StudyImage and row["digest"] not in images:
@@ -119,7 +119,7 @@ def rows_write(
     return dict(counts)
 
 
-def _checked(table: MovedTable, row: Row, exported: dict[type[Model], array[int]], kind: str) -> Row:
+def _checked(table: MovedTable, row: Row, exported: dict[type[Model], array[int]], holds: str) -> Row:
     """The row, with loose references to what doesn't move emptied. Raises ``MoveError`` for another such reference."""
     for field in table.model._meta.concrete_fields:
         target = refers_to(field)  # None also for a digest, which is the same everywhere
@@ -131,7 +131,7 @@ def _checked(table: MovedTable, row: Row, exported: dict[type[Model], array[int]
             continue  # a study refers to its version, and each version to its study
         if field.attname not in table.loose:
             raise MoveError(
-                f"{table.name} {row['id']}: {field.attname} refers to a row that doesn't belong to the {kind}"
+                f"{table.name} {row['id']}: {field.attname} refers to a row that doesn't belong to the {holds}"
             )
         row[field.attname] = None
     return row
