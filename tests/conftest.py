@@ -225,6 +225,10 @@ def without_browser_loop(item: pytest.Item) -> Iterator[None]:
         asyncio.events._set_running_loop(running)
 
 
+def pytest_enter_pdb() -> None:
+    hangs.release()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
     if item.get_closest_marker(second_try.MARK) is None or item.config.getini("faulthandler_timeout") in (

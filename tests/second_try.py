@@ -78,10 +78,10 @@ def main() -> int:
         failed = again(json.loads(FAILED.read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError):
         failed = []
+    if hung := hangs.notes():
+        print(f"\nEnded because it hung: {hung}", flush=True)
     if not failed:
         return 1
-    if hung := hangs.notes():
-        print(f"\nEnded because it hung: {hung}")
     print(f"\nSecond try, alone: {', '.join(failed)}", flush=True)
     code = subprocess.run(
         [sys.executable, "-m", "pytest", "--randomly-seed=1", *failed], check=False

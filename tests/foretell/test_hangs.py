@@ -33,6 +33,14 @@ def test_the_place_where_a_test_waits_is_noted() -> None:
     assert "in test_the_place_where_a_test_waits_is_noted" in said
 
 
+def test_a_test_in_a_debugger_is_left_alone() -> None:
+    ended: list[int] = []
+    with hangs.watched("a", seconds=0.05, end=ended.append):
+        hangs.release()
+        time.sleep(0.2)
+    assert not ended
+
+
 def test_a_test_that_ends_in_time_is_left_alone() -> None:
     ended: list[int] = []
     with hangs.watched("a", seconds=0.05, end=ended.append):
