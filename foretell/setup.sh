@@ -22,7 +22,8 @@ SYSTEM_BIN=${SYSTEM_BIN:-/usr/bin}
 
 find_python() {
     if [ -z "${PYTHON:-}" ]; then
-        for name in $NAMES; do
+        # Not `python3`: where a Mac has no developer tools, /usr/bin/python3 opens a window that offers to install them.
+        for name in ${NAMES% python3}; do
             # Without ensurepip, it can't make an environment until another package is installed.
             if "$SYSTEM_BIN/$name" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
                 echo "$SYSTEM_BIN/$name"

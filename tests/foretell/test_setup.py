@@ -84,6 +84,14 @@ def test_the_systems_own_python_is_used_first_if_it_can_make_environments(machin
     assert f"creating .venv with {machine.bin}/python3.12" in machine.setup().stdout
 
 
+def test_a_system_python_of_no_named_version_is_not_even_started(machine: Machine) -> None:
+    """On a Mac without developer tools, /usr/bin/python3 opens a window."""
+    machine.program("python3", "touch window", system=True)
+    machine.program("python3.11", PYTHON)
+    assert f"creating .venv with {machine.bin}/python3.11" in machine.setup().stdout
+    assert not (machine.root / "window").exists()
+
+
 def test_a_chosen_python_is_used(machine: Machine) -> None:
     machine.program("python3.11", PYTHON, system=True)
     machine.program("mine", PYTHON)
