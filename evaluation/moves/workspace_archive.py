@@ -224,4 +224,6 @@ def _part(row: Row) -> BackupPart:
     name, digest, size, rows = (row.pop(one) for one in ("file", "sha256", "bytes", "rows"))
     if row and not set(row) >= ABOUT:
         raise KeyError(*(ABOUT - set(row)))
+    if not all(isinstance(user, int) and isinstance(role, str) for user, role in row.get("members", ())):
+        raise TypeError("members")
     return BackupPart(str(name), str(digest), int(size), dict(rows), row)

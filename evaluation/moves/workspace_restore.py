@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
@@ -25,7 +26,6 @@ from evaluation.moves.workspace_archive import WORKSPACE, BackupPart, BackupRead
 from evaluation.moves.workspace_tables import OWN
 
 OWNER = Membership.Role.OWNER
-LONGEST_NAME = 100
 
 
 def workspace_restore(
@@ -42,7 +42,7 @@ def workspace_restore(
     member again, with the same role; ``by`` is an owner too. ``said`` is called with the short name of each study once it is there.
     Other workspaces aren't touched.
 
-    Raises ``MoveError`` if the file is damaged, there is a workspace of that name which isn't an unfinished restore of this backup, or
+    Raises ``MoveError`` if the file is damaged, the name can't be that of a workspace, there is a workspace of that name which isn't an unfinished restore of this backup, or
     nobody could own it.
     """
     with path.open("rb") as file, BackupReader(file, key) as backup:
@@ -71,8 +71,10 @@ def _types_check(contents: Contents) -> None:
 
 def _begun(backup: BackupReader, key: Key, name: str, by: User | None) -> WorkspaceRestore:
     """The unfinished restore of this backup, or a new one with the workspace's own rows."""
-    if not 0 < len(name) <= LONGEST_NAME:
-        raise MoveError(f"the workspace's name is too long; expected at most {LONGEST_NAME} characters")
+    try:
+        Workspace(name=name).full_clean()
+    except ValidationError as error:
+        raise MoveError(f"the name {printable(name, most=50)!r}: {' '.join(error.messages)}") from None
     there = WorkspaceRestore.objects.filter(workspace__name=name, backup=backup.contents.id)
     going = there.filter(finished_at__isnull=True).first()
     if going is not None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from annotator.models import Workspace
 from evaluation.models import WorkspaceRestore
 from evaluation.moves import workspace_archive
+from evaluation.moves.lines import LinesWriter, lines_read
 from evaluation.moves.sealed_file import Key, MoveError, WrongKey
-from evaluation.moves.workspace_archive import backup_check
+from evaluation.moves.workspace_archive import CONTENTS, backup_check
 from evaluation.moves.workspace_restore import workspace_restore
 from tests.evaluation.moves.files import KEY
 from tests.evaluation.moves.labs import all_rows, backed_up, parts_of
@@ -94,6 +97,56 @@ def test_a_file_that_this_version_cannot_restore_is_refused_before_anything_is_w
         archive.extract("studies/0001.foretell", tmp_path)
     with pytest.raises(MoveError, match="not a file that workspace_backup wrote"):
         workspace_restore(path=tmp_path / "studies/0001.foretell", key=KEY, name="Second")
+    assert not WorkspaceRestore.objects.exists()
+
+
+def forged(path: Path, change: Callable[[Any], object]) -> Path:
+    """The backup with another table of contents, by somebody who has the key."""
+    made = path.with_name("forged.backup")
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(made, "w") as out:
+        for name in archive.namelist()[:-1]:
+            out.writestr(name, archive.read(name))
+        with archive.open(CONTENTS) as member:
+            (contents,) = lines_read(member, KEY)
+        change(contents)
+        held = io.BytesIO()
+        lines = LinesWriter(held, KEY)
+        lines.write(contents)
+        lines.close()
+        out.writestr(CONTENTS, held.getvalue())
+    return made
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda contents: contents.pop("id"),
+        lambda contents: contents.update(studies=7),
+        lambda contents: contents.update(studies=[[]]),
+        lambda contents: contents.update(workspace="workspace.foretell"),
+        lambda contents: contents.update(without="nothing"),
+        lambda contents: contents["studies"][0].pop("slug"),
+        lambda contents: contents["studies"][0].update(members=7),
+        lambda contents: contents["studies"][0].update(members=[["owner"]]),
+        lambda contents: contents["studies"][0].update(members=[[{}, "owner"]]),
+        lambda contents: contents["studies"][0].update(bytes="many"),
+        lambda contents: contents["studies"][0].update(rows=7),
+    ],
+)
+def test_a_forged_table_of_contents_is_refused_in_words(
+    change: Callable[[Any], object], made: Workspace, tmp_path: Path
+) -> None:
+    path, before = forged(backed_up(made, tmp_path), change), all_rows()
+    with pytest.raises(MoveError, match="it lacks something that every table of contents has"):
+        workspace_restore(path=path, key=KEY, name="Second")
+    assert all_rows() == before
+
+
+@pytest.mark.parametrize("name", [" \t ", "x" * 101])
+def test_a_name_that_no_workspace_can_have_is_refused(name: str, made: Workspace, tmp_path: Path) -> None:
+    path = backed_up(made, tmp_path)
+    with pytest.raises(MoveError, match=r"(blank|at most 100 characters)"):
+        workspace_restore(path=path, key=KEY, name=name)
     assert not WorkspaceRestore.objects.exists()
 
 
