@@ -6,6 +6,7 @@ import io
 import json
 import random
 import zipfile
+import zlib
 from collections.abc import Callable
 from hashlib import sha256
 from itertools import pairwise
@@ -134,3 +135,32 @@ def flips(body: bytes, regions: int, dice: random.Random) -> list[bytes]:
             at = dice.randrange(start, end)
             found.append(body[:at] + bytes([body[at] ^ dice.randrange(1, 256)]) + body[at + 1 :])
     return found
+
+
+def unpacks_alike(body: bytes, whole: bytes) -> bool:
+    """Whether an archive of the same length differs only in how its files are packed: deflate can say the same in several ways.
+
+    One more bit after the end of a file, or another place where the same words were before, changes nothing that's in the release.
+    """
+    if len(body) != len(whole):
+        return False
+    at = 0
+    for info in zipfile.ZipFile(io.BytesIO(whole)).infolist():
+        start = info.header_offset + 30 + int.from_bytes(whole[info.header_offset + 26 :][:2], "little")
+        start += int.from_bytes(whole[info.header_offset + 28 :][:2], "little")
+        end = start + info.compress_size
+        if body[at:start] != whole[at:start]:
+            return False
+        if body[start:end] != whole[start:end] and _inflated(body[start:end]) != _inflated(whole[start:end]):
+            return False
+        at = end
+    return body[at:] == whole[at:]
+
+
+def _inflated(packed: bytes) -> tuple[bytes, bool, bytes] | None:
+    """What is packed, whether it comes to an end, and what follows; ``None`` if it can't be unpacked."""
+    found = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        return found.decompress(packed), found.eof, found.unused_data
+    except zlib.error:
+        return None
