@@ -238,7 +238,7 @@ class HitType(DeclaredParts):
         """Check a complete response, all stages at once (imports, exams); raises ``FieldErrors``."""
         response: JSON = {}
         errors: dict[str, str] = {}
-        for number in range(len(self.stages(payload, presentation))):
+        for number in range(len(self.stage_names(payload, presentation))):
             try:
                 response |= self.parse_response(payload, raw, number, presentation)
             except FieldErrors as error:

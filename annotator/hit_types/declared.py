@@ -137,6 +137,11 @@ class DeclaredParts:
         """All stages of an item in order. The caller sends only those that may be seen yet."""
         return tuple(step.stage(payload) for step in self.declared_for(payload))
 
+    def stage_names(self, payload: JSON, presentation: JSON | None = None) -> tuple[str, ...]:
+        """The names of all stages of an item in order; where they are declared, nothing else of them is made."""
+        steps = self.declared_for(payload) or self.stages(payload, presentation)
+        return tuple(step.name for step in steps)
+
     def declared_for(self, payload: JSON) -> tuple[DeclaredStage, ...]:
         """The declared stages of an item."""
         if own := self.control_stages.get(arm_of(payload)):

@@ -34,6 +34,10 @@ class UnknownDeclaration(KeyError):
 
 def declaration_kind(digest: str) -> HitType:
     """The HIT type of a stored file; one query the first time, none afterwards. Raises ``UnknownDeclaration``."""
+    with _lock:  # first, because a turn asks for its type three times
+        if digest in _kept:
+            _kept.move_to_end(digest)
+            return _kept[digest]
     found = declaration_kinds([digest])
     if digest not in found:
         raise UnknownDeclaration(

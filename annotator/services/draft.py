@@ -24,10 +24,8 @@ def draft_save(*, user_id: int, assignment_pk: int, stage: int, version: int, dr
         if assignment.state == Assignment.State.SUBMITTED or assignment.stage != stage:
             raise DraftConflict(gettext("This step already has an answer."), closed=True)
         kind = study_hit_type(assignment.participation.study)
-        asked = {
-            field.name
-            for field in kind.stages(assignment.item.payload, assignment.presentation)[stage].fields
-        }
+        fields = kind.fields_asked(assignment.item.payload, stage, assignment.presentation)
+        asked = {field.name for field in fields}
         kept = {name: value for name, value in draft.items() if name in asked and _keepable(value)}
         if assignment.draft_version != version:
             if kept == assignment.draft:

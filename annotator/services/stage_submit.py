@@ -64,7 +64,7 @@ def stage_submit(
     assignment = assignment_lock(user_id=user_id, pk=assignment_pk)
     item = assignment.item
     kind = study_hit_type(assignment.participation.study)
-    stages = kind.stages(item.payload, assignment.presentation)
+    stages = kind.stage_names(item.payload, assignment.presentation)
     if not 0 <= stage < len(stages):
         raise Refused("not_now", gettext("This task has no such step. Open the task again."))
     if stage > assignment.stage:
@@ -125,11 +125,11 @@ def stage_submit(
     if stage:
         for commit in assignment.commits.all():
             whole |= commit.response
-            stage_seconds[stages[commit.stage].name] = commit.seconds
-            pages[stages[commit.stage].name] = commit.signals
+            stage_seconds[stages[commit.stage]] = commit.seconds
+            pages[stages[commit.stage]] = commit.signals
     whole |= response
-    stage_seconds[stages[stage].name] = seconds
-    pages[stages[stage].name] = signals_clean(signals)
+    stage_seconds[stages[stage]] = seconds
+    pages[stages[stage]] = signals_clean(signals)
     measured: JSON = {"stages": stage_seconds} | signals_total(pages.values())
     if stage:
         measured["pages"] = pages

@@ -66,6 +66,7 @@ def test_each_stage_asks_once_at_its_end_and_shows_nothing_else(kind: HitType, s
             )  # fmt: skip
             assert is_confidence(last.name)
             assert last.required
+        assert own.stage_names(payload, presentation) == tuple(stage.name for stage in after)
         names = [stage.fields[-1].name for stage in after]
         assert len(set(names)) == len(names), "a stage keeps its own"
         assert set(names) <= confidence_fields(own, payload)

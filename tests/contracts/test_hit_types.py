@@ -167,6 +167,13 @@ def test_the_declared_number_of_stages_is_that_of_the_longest_item(kind: HitType
 
 
 @every_type
+def test_the_names_of_stages_are_those_of_the_stages(kind: HitType) -> None:
+    for payload in payloads(kind):
+        for drawn in presentations(kind, payload):
+            assert kind.stage_names(payload, drawn) == tuple(one.name for one in kind.stages(payload, drawn))
+
+
+@every_type
 def test_no_stage_contains_what_a_later_one_adds(kind: HitType) -> None:
     for payload in payloads(kind):
         for drawn in presentations(kind, payload):

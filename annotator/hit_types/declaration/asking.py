@@ -35,6 +35,8 @@ class DeclaredQuestion:
         #: The column of units of which each is asked about; empty if the item is.
         self.each: str = spec.get("for_each", "")
         self.roles: tuple[str, ...] = tuple(spec.get("roles", ()))
+        #: The columns that it's about, beside that.
+        self.about = tuple(column for column in spec.get("about", ()) if column != self.each)
         #: Fields that were made before, where they are the same for all items that show the same; see ``fields_shown``.
         self._made: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Field, ...]] = {}
 
@@ -70,14 +72,7 @@ class DeclaredQuestion:
         return f"{self.name}_{unit}" if unit else self.name
 
     def _about(self, seen: Presented) -> tuple[str, ...]:
-        if "about" not in self.spec:
-            return ()
-        return tuple(
-            block
-            for column in self.spec["about"]
-            if column != self.each
-            for block in seen.block_names(column)
-        )
+        return tuple(block for column in self.about for block in seen.block_names(column))
 
     def one_field(
         self, seen: Presented, name: str, *, target: str = "", about: tuple[str, ...] = (), **more: Any

@@ -157,6 +157,10 @@ class DeclaredHitType(HitType):
             for number, (name, spec, asked) in enumerate(screens.stages)
         )
 
+    def stage_names(self, payload: JSON, presentation: JSON | None = None) -> tuple[str, ...]:
+        """The names of all stages of an item in order."""
+        return tuple(name for name, _, _ in self._of(payload).stages)
+
     def _fields(self, asked: tuple[DeclaredQuestion, ...], seen: Presented) -> tuple[Field, ...]:
         return tuple(field for one in asked for field in one.fields_shown(seen))
 

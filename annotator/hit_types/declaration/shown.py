@@ -46,7 +46,15 @@ class Layout:
 
     def __init__(self, spec: Mapping[str, Any]):
         self.columns: Mapping[str, Mapping[str, Any]] = spec["columns"]
-        self.shows: list[Mapping[str, Any]] = [stage["show"] for stage in spec["stages"].values()]
+        shows: list[Mapping[str, Any]] = [stage["show"] for stage in spec["stages"].values()]
+        #: What is visible at each stage, with all that earlier ones have shown: columns, with the group that each is in.
+        self.visible: list[tuple[tuple[str, str], ...]] = []
+        so_far: list[tuple[str, str]] = []
+        for show in shows:
+            so_far += [
+                (name, "" if isinstance(one, str) else one.get("group", "")) for name, one in show.items()
+            ]
+            self.visible.append(tuple(so_far))
         self.shuffled: tuple[str, ...] = tuple(spec.get("shuffled", {}).get("columns", ()))
         self.shuffled_label: str = spec.get("shuffled", {}).get("label", "")
         self.orders = [
@@ -54,7 +62,7 @@ class Layout:
         ]
         #: Column -> what it is called where it isn't shuffled.
         self.labels: dict[str, str] = {}
-        for show in self.shows:
+        for show in shows:
             for name, shown in show.items():
                 self.labels.setdefault(name, shown if isinstance(shown, str) else shown["label"])
         asked = [one for stage in spec["stages"].values() for one in stage["questions"].values()]
@@ -123,23 +131,23 @@ class Presented:
 
     def blocks(self, stage: int) -> tuple[Block, ...]:
         """Everything that is visible at a stage: what it shows, after what earlier ones have shown."""
-        return tuple(
-            block
-            for show in self.layout.shows[: stage + 1]
-            for column, shown in show.items()
-            for block in self._blocks(self._instead.get(column, column), shown)
-        )
+        found: list[Block] = []
+        for place, group in self.layout.visible[stage]:
+            column = self._instead.get(place, place)
+            value = self.payload.get(column)
+            if not value and value in (None, "", []):
+                continue
+            if self.layout.columns[column]["kind"] in TEXTS:  # most columns; a turn makes their blocks
+                style = format_of(self.payload, column)
+                found.append(Block(column, self.label(column), value, format=style, group=group))
+            else:
+                found += self._blocks(column, value, group)
+        return tuple(found)
 
-    def _blocks(self, column: str, shown: Any) -> Iterator[Block]:
-        value = self.payload.get(column)
-        if value in (None, "", []):
-            return
-        group = "" if isinstance(shown, str) else shown.get("group", "")
+    def _blocks(self, column: str, value: Any, group: str) -> Iterator[Block]:
+        """The blocks of a column that isn't a text."""
         spec, label = self.layout.columns[column], self.label(column)
-        style = format_of(self.payload, column)
-        if spec["kind"] in TEXTS:
-            yield Block(column, label, value, format=style, group=group)
-        elif spec["kind"] == "options":
+        if spec["kind"] == "options":
             yield Block(column, label, items=Answers.of(value).lines, kind="options", group=group)
         elif spec["kind"] == "label":
             yield Block(column, label, self._said(spec, value), kind="answer", group=group)
@@ -159,7 +167,7 @@ class Presented:
                     put(f"{{label}} {number}", label=label),
                     one["text"],
                     group=group or column,
-                    format=style,
+                    format=format_of(self.payload, column),
                 )
         elif spec["kind"] == "units":
             texts = tuple(one["text"] for one in self.entries(column))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+from random import Random
 
 import pytest
 from django.test import Client
 
 from annotator.hit_types.declaration.made import DeclaredHitType
+from annotator.hit_types.declaration.shown import Presented
 from annotator.hit_types.registry import hit_type_get
-from annotator.models import Judgment, User
+from annotator.models import Assignment, Judgment, User
 from annotator.services.api_tokens import api_token_make
 from annotator.services.imports.material_import import material_import
+from annotator.services.rehearsal.answers import rehearsal_answer
 from annotator.services.study import study_create, study_launch
 from tests.bot import Bot
 from tests.evaluation.reports.studies import computed
@@ -74,6 +77,32 @@ def test_people_mark_passages_and_fill_in_a_rubric_without_a_script(name: str, r
         text = judgment.item.payload["translation"]
         for passage in json.loads(values["errors"]):
             assert f'"{text[passage["start"] : passage["end"]]}"' in judgment.response["errors"]
+
+
+@pytest.mark.django_db
+def test_a_turn_makes_what_is_shown_once(researcher: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To check an answer takes the names of stages and the stage's questions, but not its texts: those of the next task are made."""
+    study = study_create(
+        by=researcher, hit_type="pairwise_preference", slug="pairs", title="Pairs", exam_required=False,
+        practice_required=False, consent_text="",
+    )  # fmt: skip
+    kind = hit_type_get("pairwise_preference")
+    assert isinstance(kind, DeclaredHitType)
+    rows = [json.dumps(case["item"]) for case in kind.declaration["material"][:2]]
+    material_import(study=study, file=io.BytesIO("\n".join(rows).encode()), name="pairs.jsonl")
+    study_launch(study=study, by=researcher)
+    bot = Bot(study)
+    form = bot.form(bot.instructions(bot.join()), action=r"^/task/\d+/$")
+    task = Assignment.objects.select_related("item").get()
+    stage = kind.stages(task.item.payload, task.presentation)[0]
+    data = {name: value for name, value in form.fields.items() if value is not None}
+    data |= rehearsal_answer(stage, gold=None, item_key="a", accuracy=0.5, rng=Random(1))
+    made: list[int] = []
+    blocks = Presented.blocks
+    monkeypatch.setattr(Presented, "blocks", lambda own, stage: (made.append(stage), blocks(own, stage))[1])
+    assert bot.post(form.action, data, swap=True).status_code == 200
+    assert Judgment.objects.count() == 1
+    assert made == [0]
 
 
 @pytest.mark.django_db
