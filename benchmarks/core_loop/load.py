@@ -243,7 +243,12 @@ def main() -> None:
 
 def check_ledger(connection: Any, accepted: list[int]) -> None:
     """Compare the answers that were acknowledged to clients with what Postgres holds."""
-    stored = [pk for (pk,) in connection.execute("SELECT assignment_id FROM annotator_judgment").fetchall()]
+    stored = [
+        pk
+        for (pk,) in connection.execute(
+            "SELECT assignment_id FROM annotator_judgment WHERE source = 'web'"
+        ).fetchall()
+    ]
     (over,) = connection.execute(
         """SELECT count(*) FROM (SELECT 1 FROM annotator_judgment j JOIN annotator_item i ON i.id = j.item_id
            JOIN annotator_study s ON s.id = i.study_id GROUP BY i.id, s.redundancy HAVING count(*) > s.redundancy) x"""

@@ -1,12 +1,13 @@
 """Many annotators who take their time: the time of a submit with the next task, and how another lab's work changes it.
 
-    python -m benchmarks think [--annotators 1000] [--seconds 120] [--think 20 30] [--beside import]
+    python -m benchmarks think [--annotators 1000] [--seconds 120] [--think 20 30] [--beside import|run]
 
 Each annotator thinks for a time drawn evenly from ``--think`` seconds, submits, and gets the next task in the reply; each
 request has a connection of its own. Annotators begin spread over the first think time. ``--beside import`` repeats the same
-seconds while a worker imports 200,000 rows into a study of another workspace. Postgres, Redis, the web processes of
-production, the worker and the annotators share the processors of this machine. At the end, what was acknowledged is compared
-with what Postgres holds.
+seconds while a worker imports 200,000 rows into a study of another workspace, and ``--beside run`` while it sends the calls of a
+run of 100,000 in another workspace, 64 at a time, to an endpoint that answers in 200 ms. Postgres, Redis, the web processes of
+production, the worker, the annotators and the endpoint share the processors of this machine. At the end, what was acknowledged is
+compared with what Postgres holds.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ from benchmarks.core_loop.load import FORM, INPUT, ITEMS, NAMED, ROOT, Server, c
 from foretell.embedded import EmbeddedServers
 from foretell.embedded.process import spawn, stop
 from foretell.serve import worker_command
+from tests.evaluation.scripted_process import ScriptedProcess
 
-#: Rows of the import of ``--beside import``.
-ROWS = 200_000
+#: Rows of the import of ``--beside import``, and calls of the run of ``--beside run``.
+ROWS, CALLS = 200_000, 100_000
 #: Annotators who join at the same time, before the measurement.
 JOINING = 16
 
@@ -201,12 +203,37 @@ study = study_create(by=by, hit_type='simulation', slug='another-lab', title='An
 waiting = park(study_pk=study.pk, user_pk=by.pk, file=path.open('rb'), name=path.name)
 file_import_request(study=study, by=by, kind=FileImport.Kind.MATERIAL, waiting=waiting, options=material_options(mapping={{}}, constants={{}}))
 """
-    subprocess.run(
-        [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", code],
-        cwd=ROOT,
-        env=environment,
-        check=True,
-    )
+    in_shell(environment, code)
+
+
+def begin_run(environment: dict[str, str], folder: Path) -> None:
+    """Start a run of ``CALLS`` calls on a study of a workspace of its own."""
+    code = f"""
+from annotator.models import User
+from evaluation.runs.create import RunPlan
+from evaluation.runs.lifecycle import run_start
+from evaluation.simulators.start import simulation_create
+from tests.evaluation.run_factories import make_endpoint, make_material
+from types import SimpleNamespace
+by = User.objects.create(username='another-lab', is_staff=True)
+provider = SimpleNamespace(base_url={environment["ENDPOINT"]!r})
+endpoint = make_endpoint(provider, by=by, concurrency=64, timeout_seconds=30.0)
+study = make_material({CALLS}, slug='another-lab', by=by)
+plan = RunPlan(model='scripted?latency=0.2', use_cache=False)
+run_start(run=simulation_create(study=study, endpoint=endpoint, plan=plan))
+"""
+    in_shell(environment, code)
+
+
+def in_shell(environment: dict[str, str], code: str) -> str:
+    """What code prints that Django's shell runs."""
+    command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", code]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.strip()
+
+
+#: What another lab does meanwhile: how it begins, and what the lines of figures call it.
+BESIDE = {"import": (begin_import, "an import"), "run": (begin_run, "a run")}
 
 
 def main() -> None:
@@ -214,17 +241,20 @@ def main() -> None:
     parser.add_argument("--annotators", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--think", type=float, nargs=2, default=[20.0, 30.0])
-    parser.add_argument("--beside", choices=["import"])
+    parser.add_argument("--beside", choices=[*BESIDE])
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     with tempfile.TemporaryDirectory(prefix="foretell-think-") as directory:
         servers = EmbeddedServers(Path(directory), postgres_options={"max_connections": "200"})
         running: list[Server] = []
         worker = None
+        provider = ScriptedProcess()
         try:
             ours = {**os.environ, "REDIS_URL": servers.start_redis(), "DATA_DIR": f"{directory}/data"}
             ours |= {
                 "JOINS_PER_ADDRESS": "100000000",
+                "ENDPOINT": provider.base_url,
+                "LLM_ALLOWED_HOSTS": provider.host,
                 "STATIC_HASHED": "1",
                 "DATABASE_URL": servers.start_postgres(),
             }
@@ -252,7 +282,15 @@ def main() -> None:
                 stop(worker, (signal.SIGTERM, 10))
             for server in running:
                 server.stop()
+            provider.stop()
             servers.stop()
+
+
+_DONE = """
+from annotator.models import Item
+from evaluation.models import Call
+print(Item.objects.filter(study__slug='another-lab').count(), Call.objects.filter(state='done').count())
+"""
 
 
 async def _measured(
@@ -271,11 +309,14 @@ async def _measured(
     print(found.line("alone", options.seconds), flush=True)
     accepted = found.accepted
     if options.beside:
-        await asyncio.to_thread(begin_import, environment, folder)
+        begin, name = BESIDE[options.beside]
+        await asyncio.to_thread(begin, environment, folder)
         beside = await work_all(annotators, think, options.seconds, 2)
-        print(beside.line("beside an import", options.seconds), flush=True)
-        ratio = statistics.median(beside.seconds) / statistics.median(found.seconds)
-        print(f"median beside an import / alone: {ratio:.2f}")
+        print(beside.line(f"beside {name}", options.seconds), flush=True)
+        for label, value in (("median", statistics.median), ("p95", p95)):
+            print(f"{label} beside {name} / alone: {value(beside.seconds) / value(found.seconds):.2f}")
+        done = await asyncio.to_thread(in_shell, environment, _DONE)
+        print(f"the other lab has {done} items and answered calls")
         accepted = accepted + beside.accepted
     return accepted
 
