@@ -279,8 +279,13 @@ def _editor_page(
 def try_it(request: HttpRequest) -> HttpResponse:
     """Make a demo study of a type of the gallery in one of the researcher's workspaces, with its rehearsal."""
     form = TryForm(request.POST, by=user_of(request))
+    study = None
     if form.is_valid():
-        study = gallery_demo_make(by=user_of(request), **form.cleaned_data)
+        try:
+            study = gallery_demo_make(by=user_of(request), **form.cleaned_data)
+        except ValidationError as error:
+            errors_add(form, error)
+    if study is not None:
         messages.success(
             request,
             f"{study.title} was made from {plural(study.items.count(), 'item')}, and rehearsal raters are answering them. Look at Preview for the task, "

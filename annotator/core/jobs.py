@@ -103,6 +103,11 @@ def lock_wait_briefly(*name: str | int) -> None:
     _ask("SELECT pg_advisory_xact_lock(%s)::text IS NOT NULL", name)
 
 
+def lock_share_briefly(*name: str | int) -> None:
+    """Hold the same lock together with others who share it, until the end of the transaction; nobody can take it meanwhile."""
+    _ask("SELECT pg_advisory_xact_lock_shared(%s)::text IS NOT NULL", name)
+
+
 def lock_release(*name: str | int) -> None:
     """Release a lock taken with ``lock_take``."""
     _ask("SELECT pg_advisory_unlock(%s)", name, session=True)

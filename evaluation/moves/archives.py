@@ -13,12 +13,12 @@ from typing import IO, Any
 from django.core.files import File
 from django.core.files.storage import default_storage
 
+from annotator.core import jobs
 from annotator.core.printable import printable
 from evaluation.moves.sealed_file import MoveError
 from evaluation.moves.tables import Row
+from evaluation.services.release import FOLDER, STORING
 
-#: Where releases are in the default storage.
-FOLDER = "releases"
 _PIECE = 2**20
 
 
@@ -66,6 +66,7 @@ class Archives:
             if (digest.hexdigest(), size) != (row["sha256"], row["bytes"]):
                 raise MoveError(f"the archive of the release {number} is another than its SHA-256 says")
             file.seek(0)
+            jobs.lock_share_briefly(STORING)
             return default_storage.save(f"{FOLDER}/{row['id']}-{secrets.token_urlsafe(12)}.zip", File(file))
 
 

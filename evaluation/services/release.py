@@ -35,6 +35,9 @@ log = logging.getLogger(__name__)
 LOST_AFTER = timedelta(minutes=2)
 ORPHANED_AFTER = timedelta(hours=1)
 FOLDER = "releases"
+#: The lock that is shared by those who store a release's file hours before its row is committed, as the import of a study does.
+#: Files without a row are deleted only while nobody has it.
+STORING = "storing releases"
 
 
 @transaction.atomic
@@ -276,9 +279,11 @@ def releases_sweep() -> int:
         if free:
             _send(pk)
             sent += 1
-    orphans_delete(
-        FOLDER,
-        known=lambda names: Release.objects.filter(file__in=names).values_list("file", flat=True),
-        after=ORPHANED_AFTER,
-    )
+    with transaction.atomic():
+        if jobs.lock_take_briefly(STORING):
+            orphans_delete(
+                FOLDER,
+                known=lambda names: Release.objects.filter(file__in=names).values_list("file", flat=True),
+                after=ORPHANED_AFTER,
+            )
     return sent

@@ -63,6 +63,21 @@ def test_a_demo_study_is_deleted_as_any_and_made_again_under_another_name(resear
         gallery_demo_make(hit_type="simulation", by=researcher)
 
 
+def test_a_study_that_is_refused_is_explained_on_the_page(
+    researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: object) -> Study:
+        raise ValidationError({"slug": "another study has this short name"})
+
+    monkeypatch.setattr("annotator.admin.hit_types.gallery_demo_make", refused)
+    page = Client()
+    page.force_login(researcher)
+    sent = {"hit_type": "pairwise_preference", "workspace": workspace_personal(user=researcher).pk}
+    reply = page.post("/admin/annotator/declaredtype/gallery/try/", sent, follow=True)
+    assert reply.status_code == 200
+    assert b"another study has this short name" in reply.content
+
+
 def test_one_button_one_request_and_one_command_make_it(researcher: User) -> None:
     page, token = Client(), api_token_make(user=researcher)
     page.force_login(researcher)

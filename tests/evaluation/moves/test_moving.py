@@ -12,6 +12,7 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from django.urls import reverse
 
+from annotator.core import jobs
 from annotator.models import AuditEntry, Judgment, Membership, Participation, Rater, Study, User, Workspace
 from annotator.selectors.study import studies_for
 from evaluation.models import AnalysisPlan, Call, Endpoint, Release, Report, Run
@@ -20,6 +21,7 @@ from evaluation.moves.sealed_file import MoveError, WrongKey
 from evaluation.moves.tables import MOVED, Row
 from evaluation.releases.contents import without_links
 from evaluation.services.erasure import releases_holding
+from evaluation.services.release import STORING
 from evaluation.services.signing_key import signing_key_of
 from tests.evaluation.moves.files import KEY, Key, forged, full_study, lines_of, rows_of, written
 from tests.evaluation.reports import paper_studies
@@ -148,6 +150,16 @@ def test_times_seals_and_transcripts_are_as_they_were() -> None:
         Decimal("0.00000123"),
     )
     assert Report.objects.get(study=made).content == Report.objects.get(study=study).content
+
+
+def test_no_sweep_deletes_the_files_of_an_import_that_takes_hours() -> None:
+    """The lock is held to the end of the transaction, which is this test's."""
+    study = full_study()
+    moved = written(study)
+    elsewhere(study)
+    assert jobs.locks_free([(STORING,)])
+    study_read(file=moved, key=KEY, by=make_user("mia", staff=True))
+    assert not jobs.locks_free([(STORING,)])
 
 
 def test_releases_come_with_their_archives_and_still_know_who_is_in_them() -> None:

@@ -9,14 +9,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotator.core.jobs import lock_key
 from annotator.models import AuditEntry, Participation, Study
 from annotator.services.study import study_launch
 from evaluation.models import Release, Report, SigningKey
@@ -24,6 +27,7 @@ from evaluation.releases.reading import release_open
 from evaluation.releases.reproduce import release_reproduce
 from evaluation.services import release as service
 from evaluation.services.release import release_compute, release_create, releases_sweep
+from tests.databases import address
 from tests.evaluation.releases.releases import rebuilt
 from tests.evaluation.reports.studies import client_of, small_study, stored
 from tests.factories import make_participation, make_study
@@ -224,6 +228,17 @@ def test_the_sweeper_finishes_lost_jobs_and_deletes_files_without_a_release(
     releases_sweep()
     assert not default_storage.exists(orphan)
     assert default_storage.exists(done.file)
+
+
+def test_the_sweeper_leaves_files_of_a_study_that_is_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = default_storage.save("releases/waiting.zip", ContentFile(b"x"))
+    monkeypatch.setattr(service, "ORPHANED_AFTER", timedelta(seconds=-60))
+    with psycopg.connect(address(connection.settings_dict["NAME"])) as importing:
+        importing.execute("SELECT pg_advisory_xact_lock_shared(%s)", [lock_key(service.STORING)])
+        releases_sweep()
+        assert default_storage.exists(waiting)
+    releases_sweep()
+    assert not default_storage.exists(waiting)
 
 
 def test_ids_are_not_offered_as_attributes() -> None:
