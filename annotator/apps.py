@@ -7,7 +7,6 @@ class AnnotatorConfig(AppConfig):
 
     def ready(self) -> None:
         from annotator.accounts.activity import install_activity
-        from annotator.accounts.login import install_admin_login
         from annotator.accounts.login_throttle import install_login_throttle
         from annotator.accounts.second_factor import install_set_up_codes
         from annotator.core.news import news_source
@@ -18,7 +17,6 @@ class AnnotatorConfig(AppConfig):
         from annotator.services.workspace import install_personal_workspaces
 
         install_login_throttle()
-        install_admin_login()
         install_second_factor_audit()
         install_set_up_codes()
         install_activity()

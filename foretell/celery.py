@@ -19,6 +19,8 @@ from foretell import env
 from foretell.log_context import HEADER, job_begin, job_end, request_id
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
+# Each worker would otherwise run Django's checks of the code, for which it loads every page.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 app = Celery("foretell")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

@@ -145,15 +145,15 @@ def _file_command(name: str, rest: list[str]) -> int:
 
 def manage(arguments: list[str], program: str = "foretell") -> int:
     """A Django command on the installation of this computer, or of the servers that the environment names."""
-    from django.core.management import execute_from_command_line
     from django.db import OperationalError
 
     from foretell import env
+    from foretell.unchecked_commands import Commands
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "foretell.settings")
     start = "make run" if env.CHECKOUT else "foretell run"
     try:
-        return _exit_code(lambda: execute_from_command_line([program, *arguments]))
+        return _exit_code(lambda: Commands([program, *arguments]).execute())
     except OperationalError as error:
         if env.GIVEN_DATABASE_URL or "refused" not in str(error):
             raise

@@ -5,6 +5,9 @@ from django.views.generic import RedirectView
 from annotator.web.style_gallery import views as style
 from annotator.web.views.offline import favicon
 
+# Here, so that processes without pages start without the admin's (foretell/admin_app.py).
+admin.autodiscover()
+
 urlpatterns = [
     # First, because its first addresses are those that are requested for every judgment.
     path("", include("annotator.urls")),

@@ -53,6 +53,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from pytest_django.plugin import blocking_manager_key  # noqa: E402
 
+import foretell.urls  # noqa: E402, F401  the pages, over which some tests' parameters go
 from tests import emptying  # noqa: E402
 from tests.processes import WebProcess, WorkerProcess  # noqa: E402
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.db.models import Model
 
 from annotator.hit_types.base import JSON
 from annotator.models import (
@@ -29,6 +30,7 @@ from annotator.services.judgments_record import Given, judgments_record
 from annotator.services.participation import participation_join
 from annotator.services.study import study_create, study_launch
 
+M = TypeVar("M", bound=Model)
 _numbers = count(1)
 #: All annotators of a test come from one address.
 EASY: dict[str, Any] = {
@@ -102,17 +104,13 @@ def make_item(
     """A simulation item with the material behind it: instance, explanation, follow-up and real output."""
     key = key or f"item-{next(_numbers)}"
     payload = payload or simulation_payload(key)
-    dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
-    what, _ = Instance.objects.get_or_create(
-        dataset=dataset, key=instance or key, defaults={"input": payload.get("question", key)}
+    dataset = _found_or_made(Dataset, workspace=study.workspace, name=study.slug)
+    what = _found_or_made(
+        Instance, {"input": payload.get("question", key)}, dataset=dataset, key=instance or key
     )
-    maker, _ = System.objects.get_or_create(workspace=study.workspace, name=system)
-    explanation, _ = Explanation.objects.get_or_create(
-        instance=what,
-        system=maker,
-        digest=f"{system}",
-        defaults={"text": payload.get("explanation", ""), "output": "yes"},
-    )
+    maker = _found_or_made(System, workspace=study.workspace, name=system)
+    explained = {"text": payload.get("explanation", ""), "output": "yes"}
+    explanation = _found_or_made(Explanation, explained, instance=what, system=maker, digest=system)
     follow_up = FollowUp.objects.create(
         instance=what,
         explanation=explanation,
@@ -133,6 +131,16 @@ def make_item(
         follow_up=follow_up,
         **fields,
     )
+
+
+def _found_or_made(model: type[M], other_values: dict[str, Any] | None = None, **named: Any) -> M:
+    """The row with these values, or a new one.
+
+    A test is alone with its tables, so that it needs none of the savepoints by which ``get_or_create`` survives another
+    process that creates the same row.
+    """
+    manager = model._default_manager
+    return manager.filter(**named).first() or manager.create(**named, **(other_values or {}))
 
 
 def lab_copy(study: Study, owner: User) -> Study:

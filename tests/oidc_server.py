@@ -18,6 +18,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from tests.signing_key import signing_key
+
 CLIENT_ID, SECRET = "foretell-test", "a-secret-of-the-test"
 
 
@@ -29,7 +31,7 @@ class Provider:
     claims: dict[str, Any] = field(default_factory=dict)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     tokens: dict[str, dict[str, Any]] = field(default_factory=dict)
-    key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
+    key: rsa.RSAPrivateKey = field(default_factory=signing_key)
 
     def discovery(self) -> dict[str, Any]:
         return {
@@ -106,7 +108,7 @@ def oidc_provider() -> Iterator[Provider]:
     provider = Provider()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
     provider.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield provider

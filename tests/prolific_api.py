@@ -12,9 +12,10 @@ from annotator.recruitment.api import APPROVE, ASK_RETURN, REVIEW, SCREEN_OUT, C
 from annotator.recruitment.registry import PANELS
 from annotator.recruitment.signing_keys import SigningKeys
 from annotator.recruitment.stand_in.books import PROJECT, TOKEN, USER, WORKSPACE, ProlificBooks, Refusal
-from annotator.recruitment.stand_in.links import ISSUER
+from annotator.recruitment.stand_in.links import ISSUER, LinkSigner
 from annotator.recruitment.stand_in.server import StandIn
 from tests.prolific_description import description
+from tests.signing_key import signing_key
 
 __all__ = ["PROJECT", "TOKEN", "USER", "WORKSPACE", "ProlificBooks", "Refusal"]
 
@@ -44,9 +45,9 @@ PLAN = StudyPlan(
 @contextmanager
 def prolific_api() -> Iterator[ProlificBooks]:
     """The stand-in at a free port, which the panel uses meanwhile. Afterwards, every message must have been valid."""
-    books = ProlificBooks(checks=description())
+    books = ProlificBooks(checks=description(), signer=LinkSigner(keys={"key-1": signing_key()}))
     server = StandIn(books)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     panel: Any = PANELS.get("prolific")
     before = panel.api_url, panel.issuer, panel.keys
     panel.api_url, panel.issuer = books.url, ISSUER

@@ -15,6 +15,7 @@ from annotator.recruitment.registry import PANELS
 from annotator.recruitment.signing_keys import SigningKeys
 from annotator.recruitment.stand_in.links import ISSUER, SECRET, STUDY, rsa_key, webhook
 from annotator.recruitment.stand_in.links import LinkSigner as Prolific
+from tests.signing_key import signing_key
 
 __all__ = ["ISSUER", "SECRET", "STUDY", "Prolific", "rsa_key", "webhook"]
 
@@ -63,10 +64,10 @@ def keys_forget(prolific: Prolific) -> None:
 @contextmanager
 def prolific_server() -> Iterator[Prolific]:
     """An imitation of Prolific at a free port of this machine."""
-    prolific = Prolific()
+    prolific = Prolific(keys={"key-1": signing_key()})
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(prolific))
     prolific.url = f"http://127.0.0.1:{server.server_address[1]}/.well-known/study/jwks.json"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield prolific
     finally:

@@ -94,5 +94,5 @@ class AdminLogIn(LogIn):
 
 
 def install_admin_login() -> None:
-    """Called once when the app is ready."""
+    """Called once when the admin's pages are imported."""
     admin.site.login = AdminLogIn.as_view()  # type: ignore[method-assign, assignment]

@@ -19,7 +19,6 @@ from allauth.mfa.totp.internal.auth import (
     hotp_value,
     yield_hotp_counters_from_time,
 )
-from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -116,20 +115,6 @@ class LoginCodeForm(ThrottledCode, mfa_forms.AuthenticateForm):
 
 class ReauthenticationCodeForm(ThrottledCode, mfa_forms.ReauthenticateForm):
     """The question before a change of the second factor itself."""
-
-
-class PasskeyForm(AddWebAuthnForm):
-    """A new passkey, with which its owner can log in without a password unless they choose otherwise."""
-
-    name = forms.CharField(
-        label="Name", max_length=60, required=False, help_text="For example, the device that has it."
-    )
-    passwordless = forms.BooleanField(
-        label="Log in with it alone",
-        required=False,
-        initial=True,
-        help_text="Otherwise it replaces the code after your password.",
-    )
 
 
 def code_use(authenticator: Authenticator, code: str) -> bool:

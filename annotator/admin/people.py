@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from allauth.account.models import EmailAddress
@@ -42,6 +43,10 @@ from annotator.services.audit import people_viewed
 from annotator.services.exam import qualification_revoke
 from annotator.services.second_factor import second_factor_remove
 
+# A worker that renders a template imports this file first, for the tags; only what is registered can be removed.
+_OTHERS = ("account", "mfa", "socialaccount", "usersessions")
+for _app in ("django.contrib.auth", "rest_framework.authtoken", *(f"allauth.{name}" for name in _OTHERS)):
+    import_module(f"{_app}.admin")
 admin.site.unregister(Group)
 admin.site.unregister(TokenProxy)  # nobody may see other people's tokens
 for _model in (Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken, UserSession):

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from annotator.core.tls import tls_context
 from annotator.recruitment.api import PanelApiError
 
 log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ class ApiRequests:
         body = None if content is None else json.dumps(content).encode()
         if body is not None:
             headers["Content-Type"] = "application/json"
-        with httpx2.Client(timeout=TIMEOUT, follow_redirects=False) as client:
+        with httpx2.Client(timeout=TIMEOUT, follow_redirects=False, verify=tls_context()) as client:
             return client.request(
                 method, self.base.rstrip("/") + path, content=body, params=dict(query or {}), headers=headers
             )

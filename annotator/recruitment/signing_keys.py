@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 import jwt
 
+from annotator.core.tls import tls_context
 from annotator.recruitment.identity import LinkRefused, PanelUnavailable
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ def _download(url: str) -> bytes:
     if where.scheme != "https" and where.hostname not in ("127.0.0.1", "localhost", "::1"):
         raise ValueError("the address must begin with https://")
     body = b""
-    with httpx2.stream("GET", url, follow_redirects=False, timeout=5) as reply:
+    with httpx2.stream("GET", url, follow_redirects=False, timeout=5, verify=tls_context()) as reply:
         if reply.status_code != 200:
             raise ValueError(f"the reply was {reply.status_code}")
         for piece in reply.iter_bytes():

@@ -109,7 +109,7 @@ def test_the_replies_of_a_web_process_are_passed_on_unchanged(proxy: tuple[str, 
             """No log."""
 
     server = ThreadingHTTPServer(("127.0.0.1", proxy[1]), Web)
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         for path, status in (("/", 200), ("/down/", 503)):

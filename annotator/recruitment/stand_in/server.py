@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 
+from annotator.core.tls import tls_context
 from annotator.recruitment.stand_in.books import ProlificBooks, Refusal
 
 log = logging.getLogger(__name__)
@@ -152,13 +153,13 @@ class Crowd:
 
 def _post(url: str, body: bytes, headers: dict[str, str]) -> None:
     try:
-        httpx2.post(url, content=body, headers=headers, timeout=10)
+        httpx2.post(url, content=body, headers=headers, timeout=10, verify=tls_context())
     except httpx2.HTTPError as error:
         log.warning("a webhook could not be delivered: %s", type(error).__name__)
 
 
 def _open(url: str) -> None:
     try:
-        httpx2.get(url, timeout=10)
+        httpx2.get(url, timeout=10, verify=tls_context())
     except httpx2.HTTPError as error:
         log.warning("a study's link could not be opened: %s", type(error).__name__)

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx2
 
+from annotator.core.tls import tls_context
 from annotator.hit_types.arms import arm_of, explained_key
 from annotator.hit_types.base import JSON, Question
 from annotator.models import Assignment, Participation, Study
@@ -48,7 +49,7 @@ class Browser:
     """One rater's session: cookies, CSRF and forms, without a page."""
 
     def __init__(self, url: str):
-        self.client = httpx2.Client(base_url=url, follow_redirects=True, timeout=60)
+        self.client = httpx2.Client(base_url=url, follow_redirects=True, timeout=60, verify=tls_context())
 
     def get(self, path: str) -> httpx2.Response:
         response = self.client.get(path)
