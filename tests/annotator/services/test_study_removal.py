@@ -176,7 +176,7 @@ def test_a_purge_loads_no_judgment_and_deletes_some_at_a_time(monkeypatch: pytes
         assert study_purge(study_pk=study.pk)
     statements = [one["sql"] for one in done.captured_queries]
     assert not [one for one in statements if one.startswith("SELECT") and 'judgment"."response"' in one]
-    for table in ("judgment", "place", "assignment"):
+    for table in ("judgment", "assignment"):
         assert sum(one.startswith(f'DELETE FROM "annotator_{table}"') for one in statements) == 3, table
     assert not Study.objects.exists()
 
