@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.researcher_pages.run import MOST_MS, MOST_QUERIES, opened
 
-ROUNDS = 5
+ROUNDS = 3
 PAGES = (
     "live/", "rehearsal/", "items/", "raters/", "payments/", "judgments/", "exports/", "contested/", "exclusions/",
     "simulators/", "change/", "exam/", "versions/", "manage/", "members/", "import/", "desk/", "messages/", "requests/",
@@ -21,13 +21,13 @@ LISTS = (
 PARTS = (
     "reports/", "agreement-so-far/", "confidence-so-far/", "disagreement/", "planned-so-far/", "plan/", "reports/compare/"
 )  # fmt: skip
-EVERYWHERE = ("/", "/admin/", "/admin/annotator/study/", "/admin/annotator/study/deleted/", "/admin/annotator/emails/")
+EVERYWHERE = ("/admin/annotator/study/", "/admin/annotator/study/deleted/")
 
 
 def addresses(study: Any) -> list[str]:
     root = f"/admin/annotator/study/{study.pk}/"
     judgment = study.judgments.order_by("pk")[1000]
-    found = [*EVERYWHERE, f"/admin/annotator/workspace/{study.workspace_id}/change/"]
+    found = [*EVERYWHERE]
     found += [root + page for page in (*PAGES, *LISTS)]
     found += [f"{root}items/{judgment.item_id}/", f"{root}judgments/{judgment.pk}/", f"{root}judgments/?rater={judgment.rater.name}"]
     found += [f"{root}judgments/?after={judgment.pk}", f"{root}items/?after={judgment.item_id}"]
