@@ -108,7 +108,9 @@ class StudyCount:
         changed = any(cached.get(change, 0) >= entry["at"] for change in changes)
         if changed and entry.get("took", 0) < SLOW_SECONDS:
             return self.renew(values)
-        if (changed or time.time() - entry["at"] > FRESH_SECONDS) and cache.add(f"{key}:asked", 1, FRESH_SECONDS):
+        if (changed or time.time() - entry["at"] > FRESH_SECONDS) and cache.add(
+            f"{key}:asked", 1, FRESH_SECONDS
+        ):
             enqueue("annotator.figures_renew", figures=self.name, values=values)
         kept.counted.append(datetime.fromtimestamp(entry["at"], UTC))
         return _read(entry["rows"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import JSONField, Model, QuerySet
@@ -180,9 +181,7 @@ def names_remove(*, study: Study, identifiers: Iterable[str]) -> tuple[Callable[
     return remover.text, _left(study, remover, common)
 
 
-def _found(
-    texts: StoredTexts, column: str, study: Study, remover: NameRemover
-) -> Iterator[tuple[Any, ...]]:
+def _found(texts: StoredTexts, column: str, study: Study, remover: NameRemover) -> Iterator[tuple[Any, ...]]:
     """(number, value, who wrote it) of the rows with a name in this column. Millions of answers are often a few different ones, so of
     answers each different one is read once."""
     empty = {} if isinstance(texts.model._meta.get_field(column), JSONField) else ""
@@ -257,10 +256,11 @@ def _left(study: Study, remover: NameRemover, common: set[str]) -> list[str]:
             "as an ordinary word, and stays in their texts."
         )
     rows = Item.objects.filter(study=study).order_by("pk").values_list("key", "payload")
+    found = lru_cache(_CHUNK)(remover.found)  # neighbouring items share an explanation and a question
     keys = [
         key
         for key, payload in rows.iterator(chunk_size=_CHUNK)
-        if any(map(remover.found, _strings([key, payload])))
+        if any(map(found, _strings([key, payload])))
     ]
     if keys:
         shown = listed([*keys[:LISTED], *([f"{len(keys) - LISTED:,} more"] if len(keys) > LISTED else [])])

@@ -72,7 +72,7 @@ def _studies(half: int, small: int, pool: int) -> list[dict[str, Any]]:
     next_id = dict.fromkeys(_TABLES, 1)
     made = []
     for lab in range(2):
-        owner = User.objects.create_user(f"lab-{lab}", password="a-long-password-7", is_staff=True)  # noqa: S106
+        owner = User.objects.create_user(f"lab-{lab}", password="a-long-password-7", is_staff=True)
         workspace = workspace_create(by=owner, name=f"Laboratory {lab}")
         dataset = Dataset.objects.create(workspace=workspace, name="birds")
         systems = [
@@ -96,7 +96,13 @@ def _studies(half: int, small: int, pool: int) -> list[dict[str, Any]]:
             if slug != "large":  # each study has questions of its own
                 values["dataset"] = Dataset.objects.create(workspace=workspace, name=slug).pk
             made.append(values)
-            used = {"participation": people, "instance": items, "explanation": items, "followup": items, "item": items}
+            used = {
+                "participation": people,
+                "instance": items,
+                "explanation": items,
+                "followup": items,
+                "item": items,
+            }
             for table in _TABLES:
                 next_id[table] += used.get(table, items * K)
     return made
@@ -143,7 +149,9 @@ def _sequence_set(table: str) -> None:
     from django.db import connection
 
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) FROM {table}))")
+        cursor.execute(
+            f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) FROM {table}))"
+        )
 
 
 if __name__ == "__main__":

@@ -62,7 +62,9 @@ class Annotator:
         from annotator.services.submit_and_next import turn_take
 
         began = time.perf_counter()
-        turn = turn_take(user_id=self.user.pk, assignment_pk=self.assignment.pk, stage=0, raw={"helpful": "no"})
+        turn = turn_take(
+            user_id=self.user.pk, assignment_pk=self.assignment.pk, stage=0, raw={"helpful": "no"}
+        )
         seconds = time.perf_counter() - began
         assert turn.assignment is not None, turn.refusal
         self.assignment = turn.assignment

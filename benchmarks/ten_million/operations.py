@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import statistics
+import tempfile
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from benchmarks.ten_million.measuring import Annotator, measured
@@ -28,7 +31,7 @@ def _study(slug: str = "large") -> Any:
 
 def folder() -> Path:
     """Where files go: on a disk that has room for them."""
-    path = Path(os.environ.get("TEN_MILLION_FOLDER", "/tmp/foretell-ten-million"))  # noqa: S108
+    path = Path(os.environ.get("TEN_MILLION_FOLDER") or Path(tempfile.gettempdir()) / "foretell-ten-million")
     path.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -61,27 +64,45 @@ def export_ratings() -> str:
 def agreement() -> str:
     """On the ratings of ``export_ratings``."""
     with (folder() / "agreement.txt").open("w") as out:
-        call_command("agreement", str(folder() / "ratings.csv"), "--unit=unit", "--rater=rater", "--value=value", "--bootstrap=0", stdout=out)
+        call_command(
+            "agreement",
+            str(folder() / "ratings.csv"),
+            "--unit=unit",
+            "--rater=rater",
+            "--value=value",
+            "--bootstrap=0",
+            stdout=out,
+        )
     return (folder() / "agreement.txt").read_text().partition("\n")[0]
 
 
-def report() -> str:
+def _report(slug: str) -> Any:
     from evaluation.services import report as service
 
     service._send = lambda report_id: None  # type: ignore[assignment]
-    made = service.report_create(study=_study(), choices={"replicates": 0})
+    made = service.report_create(study=_study(slug), choices={"replicates": 0})
     service.report_compute(report_pk=made.pk)
     made.refresh_from_db()
+    return made
+
+
+def report() -> str:
+    made = _report("large")
+    return f"{made.state} {made.error}"
+
+
+def report_small() -> str:
+    made = _report("small-48")
     return f"{made.state} {made.error}"
 
 
 def release() -> str:
-    """Of the latest report."""
+    """Of the latest report on the small study."""
     from evaluation.models import Report
     from evaluation.services import release as service
 
-    latest = Report.objects.filter(study=_study(), state="done").latest("pk")
-    made = service.release_create(report=latest, title="Ten million", authors="Ada Lovelace", send=False)
+    latest = Report.objects.filter(study=_study("small-48"), state="done").latest("pk")
+    made = service.release_create(report=latest, title="A small study", authors="Ada Lovelace", send=False)
     service.release_compute(release_pk=made.pk)
     made.refresh_from_db()
     return f"{made.state} {made.error} {(made.bytes or 0) / 1e6:,.0f} MB"
@@ -103,9 +124,7 @@ def exclusion() -> str:
 
     free = Place.objects.filter(study=_study(), freed=True, assignment=None)
     before = free.count()
-    exclusion_make(
-        study=_study(), by=None, reason="Too quick.", rater=_somebody(11), collect_again=True
-    )
+    exclusion_make(study=_study(), by=None, reason="Too quick.", rater=_somebody(11), collect_again=True)
     return f"{free.count() - before:,} places opened"
 
 
@@ -179,6 +198,25 @@ def migrate() -> str:
     return "back and forth"
 
 
+def column() -> str:
+    """A migration that adds a column to the judgments and one that drops it, while a backup reads the table for 20 seconds."""
+    import psycopg
+    from django.core.management.commands import migrate as of_django
+
+    def handle(self: Any, *args: Any, **options: Any) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE annotator_judgment ADD COLUMN soon integer")
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE annotator_judgment DROP COLUMN soon")
+
+    with psycopg.connect(os.environ["DATABASE_URL"]) as reading:
+        reading.execute("SELECT FROM annotator_judgment LIMIT 1")
+        threading.Timer(20, reading.rollback).start()
+        with patch.object(of_django.Command, "handle", handle):
+            call_command("migrate", verbosity=0)
+    return "added and dropped"
+
+
 def _purge(slug: str) -> str:
     from annotator.models import Study
     from annotator.services.study_removal import study_purge
@@ -205,12 +243,14 @@ OPERATIONS: dict[str, tuple[Callable[[], str], str]] = {
     "export_ratings": (export_ratings, "large"),
     "agreement": (agreement, ""),
     "report": (report, "large"),
+    "report_small": (report_small, "large"),
     "release": (release, "large"),
     "exclusion": (exclusion, "large"),
     "exclusion_lift": (exclusion_lift, "large"),
     "erasure_anonymise": (erasure_anonymise, "large"),
     "erasure_delete": (erasure_delete, "large"),
     "migrate": (migrate, "large"),
+    "column": (column, "large"),
     "backup": (backup, "large"),
     "deletion_small": (deletion_small, "large"),
     "deletion": (deletion, "small-0"),

@@ -1,4 +1,7 @@
-"""Every page of the large study as its researcher opens it, with the lists' filters and the parts that pages load later."""
+"""Every page of the large study as its researcher opens it, with the lists' filters and the parts that pages load later.
+
+A figure is counted in the first visit of the first page that has it, and kept for the others.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,16 @@ def addresses(study: Any) -> list[str]:
     judgment = study.judgments.order_by("pk")[1000]
     found = [*EVERYWHERE]
     found += [root + page for page in (*PAGES, *LISTS)]
-    found += [f"{root}items/{judgment.item_id}/", f"{root}judgments/{judgment.pk}/", f"{root}judgments/?rater={judgment.rater.name}"]
+    found += [
+        f"{root}items/{judgment.item_id}/",
+        f"{root}judgments/{judgment.pk}/",
+        f"{root}judgments/?rater={judgment.rater.name}",
+    ]
     found += [f"{root}judgments/?after={judgment.pk}", f"{root}items/?after={judgment.item_id}"]
     small = type(study).objects.filter(workspace=study.workspace_id).latest("pk")
-    found += [f"/admin/annotator/study/{small.pk}/{page}" for page in ("live/", "judgments/", "raters/", "items/")]
+    found += [
+        f"/admin/annotator/study/{small.pk}/{page}" for page in ("live/", "judgments/", "raters/", "items/")
+    ]
     return found + [f"/studies/{study.pk}/{part}" for part in PARTS]
 
 
@@ -52,7 +61,7 @@ def main() -> None:
     for address in addresses(study):
         shown = address.removeprefix(f"/admin/annotator/study/{study.pk}/")
         try:
-            queries, first, ms, in_queries = opened(client, address, ROUNDS)
+            queries, first, ms, in_queries = opened(client, address, ROUNDS, forget=False)
         except AssertionError as error:
             print(f"| {shown} | {error} |", flush=True)
             continue

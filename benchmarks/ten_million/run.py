@@ -62,7 +62,13 @@ def _in_process(name: str) -> dict[str, Any]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["killed"])[-1]
-        return {"seconds": 0, "processor": 0, "postgres": 0, "mb": 0, "did": f"FAILED ({done.returncode}): {last[:300]}"}
+        return {
+            "seconds": 0,
+            "processor": 0,
+            "postgres": 0,
+            "mb": 0,
+            "did": f"FAILED ({done.returncode}): {last[:300]}",
+        }
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

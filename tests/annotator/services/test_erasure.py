@@ -166,9 +166,13 @@ def test_of_equal_answers_one_is_read_for_names(study: Study) -> None:
     Judgment.objects.filter(rater__name="one").update(response=said)
     with CaptureQueriesContext(connection) as done:
         names_remove(study=study, identifiers=[NAME])
-    read = [one["sql"] for one in done.captured_queries if 'response" FROM "annotator_judgment"' in one["sql"]]
+    read = [
+        one["sql"] for one in done.captured_queries if 'response" FROM "annotator_judgment"' in one["sql"]
+    ]
     assert [one for one in read if "DISTINCT" in one]
-    assert Judgment.objects.filter(response={"helpful": "no", "comment": "as [name removed] said"}).count() == 4
+    assert (
+        Judgment.objects.filter(response={"helpful": "no", "comment": "as [name removed] said"}).count() == 4
+    )
     assert NAME not in everything()
 
 

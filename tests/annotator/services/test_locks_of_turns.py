@@ -33,11 +33,17 @@ def _again(study: Study) -> None:
 
 
 ACTIONS: dict[str, Callable[[Study], object]] = {
-    "exclude": lambda s: exclusion_make(study=s, by=None, reason="x", item=s.items.get(), collect_again=False),
-    "exclude judgments": lambda s: judgments_exclude(study=s, by=None, reason="x", judgments=list(s.judgments.all())),
+    "exclude": lambda s: exclusion_make(
+        study=s, by=None, reason="x", item=s.items.get(), collect_again=False
+    ),
+    "exclude judgments": lambda s: judgments_exclude(
+        study=s, by=None, reason="x", judgments=list(s.judgments.all())
+    ),
     "lift": _lift,
     "collect again": _again,
-    "pay": lambda s: payments_record(study=s, by=None, reference="r", amounts={s.judgments.get().rater_id: Decimal(1)}),
+    "pay": lambda s: payments_record(
+        study=s, by=None, reference="r", amounts={s.judgments.get().rater_id: Decimal(1)}
+    ),
     "undo": lambda s: payments_undo(study=s, by=None, reference="r"),
     "pay batch": lambda s: pay_batch_make(study=s, key="k" * 9, digest="", by=None),
     "top up": lambda s: top_up_give(study=s, total=Decimal(1), by=None),

@@ -60,5 +60,7 @@ def test_the_next_page_of_a_study_s_judgments_comes_from_an_index() -> None:
     study = make_study(items=1)
     page = study.judgments.filter(pk__gt=7).order_by("pk")[:50]
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off")
+        cursor.execute(
+            "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
+        )
     assert "judgment_by_study" in page.explain()

@@ -182,7 +182,9 @@ def test_a_purge_loads_no_judgment_and_deletes_some_at_a_time(monkeypatch: pytes
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_purge_that_was_interrupted_keeps_what_it_did_and_can_be_continued(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_purge_that_was_interrupted_keeps_what_it_did_and_can_be_continued(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     study = judged_study(items=4, raters=1)
     monkeypatch.setattr(study_removal, "BATCH", 1)
     whole, deleted = study_removal._rows_delete, []
