@@ -258,9 +258,7 @@ def _left(study: Study, remover: NameRemover, common: set[str]) -> list[str]:
     rows = Item.objects.filter(study=study).order_by("pk").values_list("key", "payload")
     found = lru_cache(_CHUNK)(remover.found)  # neighbouring items share an explanation and a question
     keys = [
-        key
-        for key, payload in rows.iterator(chunk_size=_CHUNK)
-        if any(map(found, _strings([key, payload])))
+        key for key, payload in rows.iterator(chunk_size=_CHUNK) if any(map(found, _strings([key, payload])))
     ]
     if keys:
         shown = listed([*keys[:LISTED], *([f"{len(keys) - LISTED:,} more"] if len(keys) > LISTED else [])])

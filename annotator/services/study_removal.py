@@ -126,7 +126,7 @@ def study_purge(*, study_pk: int) -> bool:
             return False
         with transaction.atomic():
             study = Study.objects.select_for_update().filter(pk=study_pk, deleted_at__isnull=False).first()
-            if study is None:
+            if study is None or study.deleted_at is None:
                 return False
             if study.deleted_at >= restorable_since():
                 Study.objects.filter(pk=study_pk).update(deleted_at=restorable_since() - timedelta(seconds=1))
@@ -164,7 +164,7 @@ def _rows_remove(study: Study) -> None:
 
 def _study_remove(study: Study) -> None:
     Study.objects.filter(pk=study.pk).update(snapshot=None, state=Study.State.DRAFT)
-    Snapshot.objects.filter(study=study).delete()
+    _rows_delete(Snapshot.objects.filter(study=study))
     Study.objects.filter(pk=study.pk).delete()
 
 
@@ -187,9 +187,9 @@ def _items_remove(study: Study) -> None:
 
 def _rows_delete(rows: models.QuerySet[Any]) -> None:
     """Delete rows and those that belong to them. Django's own ``delete`` would load them all first."""
-    for relation in rows.model._meta.related_objects:
-        if relation.on_delete is models.CASCADE:
+    rows = rows.order_by()
+    for relation in rows.model._meta.get_fields(include_hidden=True):
+        if isinstance(relation, models.ManyToOneRel) and relation.on_delete is models.CASCADE:
             belonging = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": rows})
             belonging._raw_delete(belonging.db)
-    rows = rows.order_by()
     rows._raw_delete(rows.db)

@@ -86,9 +86,7 @@ def study_make(*, items: int, people: int) -> Any:
     return study
 
 
-def opened(
-    client: Any, url: str, rounds: int, *, forget: bool = True
-) -> tuple[int, float, float, float]:
+def opened(client: Any, url: str, rounds: int, *, forget: bool = True) -> tuple[int, float, float, float]:
     """The queries of a visit, the milliseconds of the first visit, which counts everything, and the shortest of ``rounds`` further
     visits, in total and in queries. Without ``forget``, the first visit counts only what no other page has counted.
     """

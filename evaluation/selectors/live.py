@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -102,16 +102,13 @@ def agreement_so_far_kept(*, study: Study) -> tuple[bool, AgreementSoFar | None]
     if not rows or variable is None:
         return True, None
     (judgments, every, rehearsal), *points = rows
-    return True, AgreementSoFar(
-        variable,
-        [
-            Point(at, ratings, Alpha(*(math.nan if n is None else n for n in numbers), units, reason))
-            for at, ratings, *numbers, units, reason in points
-        ],
-        judgments,
-        every,
-        rehearsal,
-    )
+    return True, AgreementSoFar(variable, [_point(row) for row in points], judgments, every, rehearsal)
+
+
+def _point(row: Sequence[Any]) -> Point:
+    at, ratings, *numbers, units, reason = row
+    value, low, high = (math.nan if number is None else number for number in numbers)
+    return Point(at, ratings, Alpha(value, low, high, units, reason))
 
 
 def _number(value: float) -> float | None:
