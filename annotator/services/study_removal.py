@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.utils import timezone
 
 from annotator.core import jobs
@@ -187,9 +187,13 @@ def _items_remove(study: Study) -> None:
 
 def _rows_delete(rows: models.QuerySet[Any]) -> None:
     """Delete rows and those that belong to them. Django's own ``delete`` would load them all first."""
-    rows = rows.order_by()
-    for relation in rows.model._meta.get_fields(include_hidden=True):
-        if isinstance(relation, models.ManyToOneRel) and relation.on_delete is models.CASCADE:
-            belonging = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": rows})
-            belonging._raw_delete(belonging.db)
-    rows._raw_delete(rows.db)
+    meta, quote = rows.model._meta, connection.ops.quote_name
+    wanted, values = rows.order_by().values("pk").query.sql_with_params()
+    tables = [
+        (relation.related_model._meta.db_table, relation.field.column)
+        for relation in meta.get_fields(include_hidden=True)
+        if isinstance(relation, models.ManyToOneRel) and relation.on_delete is models.CASCADE
+    ]
+    with connection.cursor() as cursor:
+        for table, column in [*tables, (meta.db_table, meta.pk.column)]:
+            cursor.execute(f"DELETE FROM {quote(table)} WHERE {quote(column)} IN ({wanted})", values)  # noqa: S608

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
-from django.db.models import QuerySet
 from django.http import Http404
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.core.errors import Refused
-from annotator.models import Instance, Item, Judgment, Qualification, Rater, Study
+from annotator.models import Instance, Judgment, Qualification, Rater, Study
 from annotator.selectors.study import deleted_studies_for, studies_for, study_get_for
 from annotator.selectors.versions import version_diff, versions_of
 from annotator.services import study_removal
@@ -187,21 +186,20 @@ def test_a_purge_that_was_interrupted_keeps_what_it_did_and_can_be_continued(
 ) -> None:
     study = judged_study(items=4, raters=1)
     monkeypatch.setattr(study_removal, "BATCH", 1)
-    whole, deleted = study_removal._rows_delete, []
+    deleted: list[str] = []
 
-    def killed(rows: QuerySet[Any]) -> None:
-        whole(rows)
-        deleted.append(rows.model)
-        if deleted.count(Item) == 2:
-            raise KeyboardInterrupt
+    def killed(execute: Callable[..., object], sql: str, *rest: object) -> object:
+        if sql.startswith('DELETE FROM "annotator_item"'):
+            deleted.append(sql)
+            if len(deleted) == 2:
+                raise KeyboardInterrupt
+        return execute(sql, *rest)
 
-    monkeypatch.setattr(study_removal, "_rows_delete", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with connection.execute_wrapper(killed), pytest.raises(KeyboardInterrupt):
         study_purge(study_pk=study.pk)
     assert (study.judgments.count(), study.places.count(), study.items.count()) == (3, 3, 3)
     with pytest.raises(ValidationError, match="is being removed"):
         study_restore(study=study)
-    monkeypatch.setattr(study_removal, "_rows_delete", whole)
     assert studies_purge() == 1
     assert not Study.objects.exists()
 
