@@ -9,9 +9,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.ten_million.server import OPTIONS as TEN_MILLION
 from foretell.embedded import EmbeddedServers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +25,8 @@ class Benchmark:
     about: str
     servers: bool = False
     options: tuple[str, ...] = ()
+    #: Settings of its Postgres.
+    postgres: Mapping[str, str] = field(default_factory=dict)
 
 
 BENCHMARKS = {
@@ -67,6 +71,12 @@ BENCHMARKS = {
         "benchmarks.core_loop.think",
         "thousands of annotators who take their time, alone and beside another lab's import",
     ),
+    "ten-million": Benchmark(
+        "benchmarks.ten_million.run",
+        "every operation on ten million judgments, half of them in one study",
+        servers=True,
+        postgres=TEN_MILLION,
+    ),
     "turn-cost": Benchmark(
         "benchmarks.core_loop.turn_cost",
         "processor time of a submit with its next task, beside another checkout",
@@ -85,7 +95,7 @@ def run(benchmark: Benchmark, options: list[str], **settings: str) -> int:
 
 def run_with_servers(benchmark: Benchmark, options: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="foretell-benchmark-") as directory:
-        servers = EmbeddedServers(Path(directory))
+        servers = EmbeddedServers(Path(directory), postgres_options=dict(benchmark.postgres))
         try:
             addresses = {"DATABASE_URL": servers.start_postgres(), "REDIS_URL": servers.start_redis()}
             migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]

@@ -148,6 +148,8 @@ STORAGES = {
     },
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+# Two for each participant of a payment. Django's 1,000 would refuse to pay 500 people at once.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 50_000
 #: Uploads and exports contain people's answers.
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700

@@ -2,7 +2,8 @@
 
 Counting a million judgments takes seconds; a page should not. A statement that goes over a whole study is declared as a
 ``StudyCount``. On the pages of a large study, inside ``figures_kept``, its rows come from the cache; if they are older than
-``FRESH_SECONDS``, a job counts them again for the next visit. Everywhere else (services, exports, the API, small
+``FRESH_SECONDS``, a job counts them again for the next visit. After a researcher's change they are counted again for the page that
+follows, unless that took longer than ``SLOW_SECONDS`` the last time. Everywhere else (services, exports, the API, small
 studies) and without a cache, the statement is executed.
 """
 
@@ -28,10 +29,14 @@ from annotator.core.replica import reading_from
 LARGE = 20_000
 #: Older figures are counted again in the background.
 FRESH_SECONDS = 30
+#: What took longer to count isn't counted again in a request after a researcher has changed something, but by a job.
+SLOW_SECONDS = 2
 #: For this long, a page waits for the job that counts something for the first time.
 ASKED_SECONDS = 300
 #: Figures that nobody has looked at for this long are forgotten.
 KEPT_SECONDS = 24 * 3600
+#: What took longer than ``SLOW_SECONDS`` to count is kept longer, because a request would have to wait for it.
+SLOW_KEPT_SECONDS = 60 * KEPT_SECONDS
 
 Values = Mapping[str, Any] | Sequence[Any]
 
@@ -98,9 +103,14 @@ class StudyCount:
         changes = [_changed(study) for study in kept.studies]
         cached = cache.get_many([key, *changes])
         entry = cached.get(key)
-        if entry is None or any(cached.get(change, 0) >= entry["at"] for change in changes):
+        if entry is None:
             return self.renew(values)
-        if time.time() - entry["at"] > FRESH_SECONDS and cache.add(f"{key}:asked", 1, FRESH_SECONDS):
+        changed = any(cached.get(change, 0) >= entry["at"] for change in changes)
+        if changed and entry.get("took", 0) < SLOW_SECONDS:
+            return self.renew(values)
+        if (changed or time.time() - entry["at"] > FRESH_SECONDS) and cache.add(
+            f"{key}:asked", 1, FRESH_SECONDS
+        ):
             enqueue("annotator.figures_renew", figures=self.name, values=values)
         kept.counted.append(datetime.fromtimestamp(entry["at"], UTC))
         return _read(entry["rows"])
@@ -124,7 +134,9 @@ class StudyCount:
         """Count now and store the rows."""
         at = time.time()
         rows = self._execute(values)
-        cache.set(self._key(values), {"at": at, "rows": _written(rows)}, KEPT_SECONDS)
+        entry: dict[str, Any] = {"at": at, "took": time.time() - at, "rows": _written(rows)}
+        slow = entry["took"] > SLOW_SECONDS
+        cache.set(self._key(values), entry, SLOW_KEPT_SECONDS if slow else KEPT_SECONDS)
         return rows
 
     def _execute(self, values: Values) -> list[tuple[Any, ...]]:

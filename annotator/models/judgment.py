@@ -68,7 +68,12 @@ class Judgment(models.Model):
                 condition=~Q(source__in=["web", "rehearsal"]) | Q(snapshot__isnull=False),
             ),
         ]
-        indexes = [models.Index(fields=["study", "rater"], name="judgment_by_rater")]
+        indexes = [
+            models.Index(fields=["study", "rater"], name="judgment_by_rater"),
+            # A list's next page, an export in order, and a study's latest judgment: without it, Postgres walks through the
+            # primary key, past every judgment of the other studies.
+            models.Index(fields=["study", "id"], name="judgment_by_study"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.item} by {self.rater}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime, timedelta
 from functools import cache, cached_property
 from typing import Any
 
 from django.db.models import Case, CharField, Exists, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.http import Http404
+from django.utils import timezone
 
 from annotator.core.kept_figures import LARGE
 from annotator.core.row_ids import row_id
@@ -20,6 +22,8 @@ from annotator.selectors.uploaded_images import images_of
 
 log = logging.getLogger(__name__)
 
+#: For how many days a deleted study can be restored; then it's removed.
+KEPT_DAYS = 30
 #: In order: each role includes the permissions of those before it.
 ROLES = (Membership.Role.VIEWER, Membership.Role.REVIEWER, Membership.Role.EDITOR, Membership.Role.OWNER)
 
@@ -44,7 +48,12 @@ def studies_for(*, user: Any, role: str = Membership.Role.VIEWER) -> QuerySet[St
 
 def deleted_studies_for(*, user: Any) -> QuerySet[Study]:
     """The deleted studies that a researcher owns and can still restore."""
-    return _studies_of(user, Membership.Role.OWNER).filter(deleted_at__isnull=False)
+    return _studies_of(user, Membership.Role.OWNER).filter(deleted_at__gte=restorable_since())
+
+
+def restorable_since() -> datetime:
+    """A study that was deleted before this moment can't be restored."""
+    return timezone.now() - timedelta(days=KEPT_DAYS)
 
 
 def _studies_of(user: Any, role: str) -> QuerySet[Study]:

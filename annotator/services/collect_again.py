@@ -126,7 +126,7 @@ def collect_again(*, exclusion: Exclusion, by: User | None = None) -> int:
 
     Raises ``ValidationError`` if the exclusion was lifted or is of an item, or if the study is closed.
     """
-    study = Study.objects.select_for_update().get(pk=exclusion.study_id)
+    study = Study.objects.select_for_update(no_key=True).get(pk=exclusion.study_id)
     exclusion = Exclusion.objects.select_for_update().get(pk=exclusion.pk)
     if exclusion.lifted_at is not None:
         raise ValidationError("The exclusion was lifted, so its judgments count.")
@@ -166,7 +166,7 @@ def collect_again_sweep() -> int:
 
 @transaction.atomic
 def _sweep(pk: int) -> int:
-    study = Study.objects.select_for_update().filter(pk=pk).first()
+    study = Study.objects.select_for_update(no_key=True).filter(pk=pk).first()
     if study is None or study.state == Study.State.CLOSED:
         return 0
     exclusions = list(Exclusion.objects.filter(study=study, collect_again=True, lifted_at__isnull=True))

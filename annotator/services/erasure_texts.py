@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from django.db.models import Model, QuerySet
+from django.db.models import JSONField, Model, QuerySet
 
 from annotator.core.canonical import digest_of
 from annotator.core.kept_elsewhere import cleaned
@@ -166,10 +167,7 @@ def names_remove(*, study: Study, identifiers: Iterable[str]) -> tuple[Callable[
     hits: list[tuple[StoredTexts, str, int]] = []
     for texts in STORED:
         for column in texts.columns:
-            fields = ("pk", column, *([texts.rater] if texts.rater else []))
-            for pk, value, *by in _rows(texts, study).values_list(*fields).iterator(chunk_size=_CHUNK):
-                if not any(map(remover.found, _strings(value))):
-                    continue
+            for pk, value, *by in _found(texts, column, study, remover):
                 hits.append((texts, column, pk))
                 for word in (
                     {word for text in _strings(value) for word in remover.words_in(text)} if by else ()
@@ -181,6 +179,23 @@ def names_remove(*, study: Study, identifiers: Iterable[str]) -> tuple[Callable[
     for texts, column, pk in hits:
         _clean(texts, column, pk, kind, labels, remover.text)
     return remover.text, _left(study, remover, common)
+
+
+def _found(texts: StoredTexts, column: str, study: Study, remover: NameRemover) -> Iterator[tuple[Any, ...]]:
+    """(number, value, who wrote it) of the rows with a name in this column. Millions of answers are often a few different ones, so of
+    answers each different one is read once."""
+    empty = {} if isinstance(texts.model._meta.get_field(column), JSONField) else ""
+    rows = _rows(texts, study).exclude(**{column: empty})
+    told = rows.values_list("pk", column, *([texts.rater] if texts.rater else []))
+    if texts.model not in (Judgment, StageCommit):
+        for row in told.iterator(chunk_size=_CHUNK):
+            if any(map(remover.found, _strings(row[1]))):
+                yield row
+        return
+    different = rows.values_list(column, flat=True).distinct().iterator(chunk_size=_CHUNK)
+    named = [value for value in different if any(map(remover.found, _strings(value)))]
+    for start in range(0, len(named), _CHUNK):
+        yield from told.filter(**{f"{column}__in": named[start : start + _CHUNK]}).iterator(chunk_size=_CHUNK)
 
 
 def _rows(texts: StoredTexts, study: Study) -> QuerySet[Any]:
@@ -241,10 +256,9 @@ def _left(study: Study, remover: NameRemover, common: set[str]) -> list[str]:
             "as an ordinary word, and stays in their texts."
         )
     rows = Item.objects.filter(study=study).order_by("pk").values_list("key", "payload")
+    found = lru_cache(_CHUNK)(remover.found)  # neighbouring items share an explanation and a question
     keys = [
-        key
-        for key, payload in rows.iterator(chunk_size=_CHUNK)
-        if any(map(remover.found, _strings([key, payload])))
+        key for key, payload in rows.iterator(chunk_size=_CHUNK) if any(map(found, _strings([key, payload])))
     ]
     if keys:
         shown = listed([*keys[:LISTED], *([f"{len(keys) - LISTED:,} more"] if len(keys) > LISTED else [])])

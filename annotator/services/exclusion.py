@@ -37,7 +37,7 @@ def exclusion_make(
     Raises ``ValidationError`` unless there is a reason, exactly one of them is given, it belongs to the study and
     it is not excluded yet; and if places are asked for an item or in a closed study.
     """
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     given = [thing for thing in (rater, item, judgment) if thing is not None]
     if len(given) != 1:
         raise ValidationError("Choose a rater, an item or a judgment: exactly one.")
@@ -80,7 +80,7 @@ def judgments_exclude(
     Raises ``ValidationError`` without a reason, if one of them belongs to another study, or if places are asked for in a
     closed study.
     """
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if not reason.strip():
         raise ValidationError({"reason": _NO_REASON})
     if any(judgment.study_id != study.pk for judgment in judgments):
@@ -142,7 +142,7 @@ def exclusion_lift(*, exclusion: Exclusion) -> Exclusion:
 
     Judgments that others have made in their place, or are making, stay and count too; places that nobody has taken are closed.
     """
-    study = Study.objects.select_for_update().get(pk=exclusion.study_id)
+    study = Study.objects.select_for_update(no_key=True).get(pk=exclusion.study_id)
     exclusion = Exclusion.objects.select_for_update().get(pk=exclusion.pk)
     if exclusion.lifted_at is None:
         exclusion.lifted_at = timezone.now()

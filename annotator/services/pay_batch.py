@@ -44,7 +44,7 @@ def pay_batch_make(*, study: Study, key: str, digest: str, by: User | None) -> P
     ``digest`` is that of the proposal that the researcher has seen: if what is owed has changed since, nothing is made. Raises
     ``ValidationError``.
     """
-    Study.objects.select_for_update().get(pk=study.pk)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     key = key.strip()
     if not 8 <= len(key) <= 64 or not key.isascii() or not key.isprintable():
         raise ValidationError({"key": "Expected 8 to 64 letters, digits or signs, new for each batch."})
@@ -141,7 +141,7 @@ def pay_batch_cancel(*, batch: PayBatch, by: User | None) -> int:
 
 
 def _cancel(batch: PayBatch, by: User | None) -> int:
-    Study.objects.select_for_update().get(pk=batch.study_id)
+    Study.objects.select_for_update(no_key=True).get(pk=batch.study_id)
     if batch.parts.filter(state=State.SENDING).exists():
         raise ValidationError("A part may have been paid. Say first whether it was.")
     left = batch.parts.filter(state__in=[State.WAITING, State.SET_UP])

@@ -52,7 +52,7 @@ def payments_record(
     ``reference`` names the transfer or batch and is used once for each participant. Raises ``ValidationError`` if an
     amount isn't what is owed now: somebody else may just have recorded the payment.
     """
-    Study.objects.select_for_update().get(pk=study.pk)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     reference = reference.strip()
     if not reference:
         raise ValidationError(
@@ -100,7 +100,7 @@ def payments_undo(*, study: Study, by: User | None, reference: str) -> int:
     records there were. The entries stay in the ledger as undone, and the audit log keeps each amount. Raises ``ValidationError`` if
     there is none, or if a batch has sent them through the panel.
     """
-    Study.objects.select_for_update().get(pk=study.pk)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     recorded = study.ledger.filter(kind=LedgerEntry.Kind.PAYMENT, reference=reference, undone_at__isnull=True)
     if recorded.filter(pay_line__isnull=False).exists():
         raise ValidationError(

@@ -19,7 +19,7 @@ def top_up_give(*, study: Study, total: Decimal, by: User | None) -> TopUp:
     Asking twice gives it once: afterwards the median hour reaches the minimum, and nothing is due. Raises ``ValidationError`` if nothing is
     due, or if another amount is due than the researcher has seen.
     """
-    Study.objects.select_for_update().get(pk=study.pk)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     due = top_up_of(study)
     if not due.amounts:
         raise ValidationError(due.why or "No top-up is due now. Nothing was given.")

@@ -86,9 +86,9 @@ def study_make(*, items: int, people: int) -> Any:
     return study
 
 
-def opened(client: Any, url: str, rounds: int) -> tuple[int, float, float, float]:
+def opened(client: Any, url: str, rounds: int, *, forget: bool = True) -> tuple[int, float, float, float]:
     """The queries of a visit, the milliseconds of the first visit, which counts everything, and the shortest of ``rounds`` further
-    visits, in total and in queries.
+    visits, in total and in queries. Without ``forget``, the first visit counts only what no other page has counted.
     """
     from django.core.cache import cache
     from django.db import connection
@@ -102,8 +102,9 @@ def opened(client: Any, url: str, rounds: int) -> tuple[int, float, float, float
         finally:
             queries.append(1000 * (time.perf_counter() - began))
 
-    client.get(url)  # templates, connections
-    cache.clear()
+    if forget:
+        client.get(url)  # templates, connections
+        cache.clear()
     visits = []
     for _ in range(rounds + 1):
         queries.clear()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models.functions import Mod
+
+from annotator.core.kept_figures import StudyCount, figures_kept
 from annotator.hit_types.base import Variable
 from annotator.models import Study
 from annotator.selectors.judgment import judgments_filter
-from annotator.selectors.study import study_hit_type
-from evaluation.core.live_alpha import Point, agreement_over_time
+from annotator.selectors.study import study_hit_type, study_is_large
+from evaluation.core.live_alpha import Alpha, Point, agreement_over_time
 
 #: The most judgments that a web request reads; with more, it reads only every second, third, ... item.
 MOST = 12_000
@@ -51,8 +55,8 @@ def agreement_so_far(*, study: Study) -> AgreementSoFar | None:
     rows: Any = counted if rehearsal else people
     n = rows.count()
     every = -(-n // MOST) if n else 1
-    if every > 1:
-        rows = rows.extra(where=["annotator_judgment.item_id %% %s = 0"], params=[every])
+    if every > 1:  # the items first, whose judgments an index has, instead of looking at all judgments
+        rows = rows.filter(item__in=study.items.alias(left=Mod("pk", every)).filter(left=0).values("pk"))
     fetched = list(
         rows.order_by("created_at", "id").values_list("item_id", "digest", "response", "created_at")
     )
@@ -68,3 +72,44 @@ def agreement_so_far(*, study: Study) -> AgreementSoFar | None:
             ]
         ratings += [((item, unit), value, at) for unit, value in read[item, digest]]
     return AgreementSoFar(variable, agreement_over_time(ratings, variable), len(fetched), every, rehearsal)
+
+
+def _kept_count(study_pk: int) -> list[tuple[Any, ...]]:
+    """Agreement so far as rows of plain JSON: what it's about, then its points."""
+    found = agreement_so_far(study=Study.objects.get(pk=study_pk))
+    if found is None:
+        return []
+    points = [
+        (one.at, one.ratings, *(_number(n) for n in (one.alpha.value, one.alpha.low, one.alpha.high)), one.alpha.units, one.alpha.reason)
+        for one in found.points
+    ]  # fmt: skip
+    return [(found.judgments, found.every, found.rehearsal), *points]
+
+
+_KEPT = StudyCount("agreement so far", count=_kept_count)
+
+
+def agreement_so_far_kept(*, study: Study) -> tuple[bool, AgreementSoFar | None]:
+    """(ready, ``agreement_so_far``); of a large study, not ready until a job has computed it: that goes through all judgments."""
+    if not study_is_large(study):
+        return True, agreement_so_far(study=study)
+    with figures_kept(study.pk):
+        rows = _KEPT.rows_by_job([study.pk])
+    if rows is None:
+        return False, None
+    kind = study_hit_type(study)
+    variable = next((one for one in kind.variables if one.name == kind.headline), None)
+    if not rows or variable is None:
+        return True, None
+    (judgments, every, rehearsal), *points = rows
+    return True, AgreementSoFar(variable, [_point(row) for row in points], judgments, every, rehearsal)
+
+
+def _point(row: Sequence[Any]) -> Point:
+    at, ratings, *numbers, units, reason = row
+    value, low, high = (math.nan if number is None else number for number in numbers)
+    return Point(at, ratings, Alpha(value, low, high, units, reason))
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value

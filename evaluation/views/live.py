@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 from annotator.selectors.study import study_get_for
 from evaluation.core.live_alpha import Alpha, Point
 from evaluation.selectors.confidence import raters_confidence
-from evaluation.selectors.live import AgreementSoFar, agreement_so_far
+from evaluation.selectors.live import AgreementSoFar, agreement_so_far_kept
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,9 @@ def live_agreement(request: HttpRequest, study_pk: int) -> HttpResponse:
     """Agreement on the headline variable after each eighth of the judgments."""
     study = study_get_for(user=request.user, pk=study_pk)
     context: dict[str, Any] = {"study": study, "says": "Agreement is not followed for this kind of study."}
-    found = agreement_so_far(study=study)
+    ready, found = agreement_so_far_kept(study=study)
+    if not ready:
+        context["says"] = "Agreement is being computed. Reload this page in a minute."
     if found is not None:
         context |= {"found": found, "says": says(found)} | plot(found.points)
     partial = request.headers.get("HX-Request")

@@ -17,13 +17,12 @@ from annotator.forms.study_pages import DeleteForm, DuplicateForm
 from annotator.models import Study
 from annotator.selectors.declared_type import version_newer
 from annotator.selectors.owed import balances_of, totals_of
-from annotator.selectors.study import deleted_studies_for
+from annotator.selectors.study import KEPT_DAYS, deleted_studies_for
 from annotator.selectors.user import user_of
 from annotator.selectors.versions import version_diff, versions_of
 from annotator.selectors.workspace import workspaces_for
 from annotator.services.study_copy import slug_free, study_duplicate
 from annotator.services.study_removal import (
-    KEPT_DAYS,
     open_matters,
     study_archive,
     study_delete,

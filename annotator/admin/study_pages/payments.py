@@ -31,6 +31,9 @@ from annotator.services.payment import (
     work_accept,
 )
 
+#: How many participants are shown at a time.
+PAGE = 200
+
 
 @study_page(VIEWER, methods=("GET", "HEAD", "POST"), people="payments")
 def payments(request: HttpRequest, study: Study) -> HttpResponse:
@@ -45,10 +48,13 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
             messages.error(request, " ".join(error.messages))
         return redirect("admin:study_payments", study.pk)
     balances = balances_of(study)
+    start = min(row_id(request.GET.get("from")), 10**9)
+    shown = balances[start : start + PAGE]
     excluded = excluded_raters(study)
     recent = study.ledger.select_related("rater", "created_by", "undone_by", "pay_line").order_by("-id")[:100]
     return render(
-        request, study, "payments", tab="participants", title=f"Payments of {study.title}", balances=balances,
+        request, study, "payments", tab="participants", title=f"Payments of {study.title}", balances=shown,
+        people=len(balances), following=start + PAGE if len(balances) > start + PAGE else 0, first=start + 1,
         totals=totals_of(balances), entries=recent, excluded=excluded,
         acceptances=acceptances_of(study), batches=_batches(recent), payment=LedgerEntry.Kind.PAYMENT, panel=panel_get(study.panel),
         top_up=top_up_of(study) if study.pay_floor_per_hour else None,

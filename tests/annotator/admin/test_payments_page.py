@@ -72,6 +72,25 @@ def test_work_is_accepted_exported_and_paid(researcher_client: Client, study: St
     assert sum((entry.amount for entry in paid), Decimal(0)) == 1
 
 
+def test_many_participants_are_shown_some_at_a_time_and_paid_together(
+    researcher_client: Client, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotator.admin.study_pages.payments.PAGE", 2)
+    people = [work(study, 1) for _ in range(3)]
+    pages = [researcher_client.get(url(study, query)).content.decode() for query in ("", "?from=2")]
+    assert [page.count('type="checkbox" name="rater"') for page in pages] == [2, 1]
+    assert "From participant 3 of 3" in pages[1]
+    confirm = researcher_client.post(url(study), {"accept_all": "1"}).content.decode()
+    assert all(f'name="rater" value="{person.rater_id}"' in confirm for person in people)
+
+
+def test_more_than_a_thousand_fields_are_read(researcher_client: Client, study: Study) -> None:
+    work(study, 1)
+    fields = {f"owed-{number}": "1.00" for number in range(1, 1_200)}
+    reply = researcher_client.post(url(study), {**fields, "accept_all": "1"})
+    assert reply.status_code == 200
+
+
 def test_a_bonus_is_owed_and_errors_are_shown_at_their_fields(
     researcher_client: Client, study: Study
 ) -> None:

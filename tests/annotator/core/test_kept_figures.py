@@ -93,6 +93,21 @@ def test_a_researchers_change_is_counted_at_once(counted: StudyCount, study: Stu
         assert counted.rows([study.pk]) == [(2,)]
 
 
+def test_after_a_change_what_takes_long_is_counted_by_a_job(
+    counted: StudyCount, study: Study, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_figures, "SLOW_SECONDS", 0)
+    with figures_kept(study.pk) as page:
+        counted.rows([study.pk])
+        judge(study)
+        figures_changed(study.pk)
+        assert counted.rows([study.pk]) == [(1,)]
+        assert page.since is not None, "the page says how old the figures are"
+        figures_renew_task(**asked[0])
+        assert counted.rows([study.pk]) == [(2,)]
+    assert len(asked) == 1
+
+
 def test_types_that_json_lacks_are_restored(study: Study) -> None:
     now = timezone.now()
     kinds = StudyCount(

@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.models import (
@@ -35,13 +36,14 @@ from annotator.services.erasure import (
     erasures_replay,
     retention_sweep,
 )
+from annotator.services.erasure_texts import names_remove
 from annotator.services.exam import qualification_grant
 from annotator.services.exclusion import exclusion_make
 from annotator.services.message import message_send
 from annotator.services.review import judgments_accept
 from annotator.services.stage_submit import stage_submit
 from annotator.services.study import study_close
-from tests.factories import make_participation, make_study, make_user
+from tests.factories import make_judgment, make_participation, make_rater, make_study, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stored_files")]
 NAME, PANEL, MAIL, TEXT = "Zephyrine", "5f3e9panel", "zephyrine@example.org", "My cat is called Moritz"
@@ -154,6 +156,24 @@ def test_erasure_from_one_study_keeps_the_account_and_other_studies(study: Study
     page = client.get("/me/").content.decode()
     assert f"Your data was removed from “{study.title}”" in page
     assert "The researchers have until" in page, "the other study's request is open"
+
+
+def test_of_equal_answers_one_is_read_for_names(study: Study) -> None:
+    said = {"helpful": "no", "comment": f"as {NAME} said"}
+    for item in study.items.all():
+        for name in ("one", "two"):
+            make_judgment(item, make_rater(name), "no")
+    Judgment.objects.filter(rater__name="one").update(response=said)
+    with CaptureQueriesContext(connection) as done:
+        names_remove(study=study, identifiers=[NAME])
+    read = [
+        one["sql"] for one in done.captured_queries if 'response" FROM "annotator_judgment"' in one["sql"]
+    ]
+    assert [one for one in read if "DISTINCT" in one]
+    assert (
+        Judgment.objects.filter(response={"helpful": "no", "comment": "as [name removed] said"}).count() == 4
+    )
+    assert NAME not in everything()
 
 
 def test_a_request_has_a_deadline_and_can_be_declined_with_a_reason(study: Study, person: User) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
+from tests.factories import make_study
+
 pytestmark = pytest.mark.django_db
 TABLES = ("annotator_assignment", "annotator_judgment", "annotator_place")
 # Of each whole (not partial) index: its columns' numbers in order.
@@ -51,3 +53,14 @@ def test_a_guest_still_has_one_open_task() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('assignment_one_of_a_guest') IS NOT NULL")
         assert cursor.fetchone() == (True,)
+
+
+def test_the_next_page_of_a_study_s_judgments_comes_from_an_index() -> None:
+    """The primary key would lead past the judgments of every other study, of which there may be millions."""
+    study = make_study(items=1)
+    page = study.judgments.filter(pk__gt=7).order_by("pk")[:50]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
+        )
+    assert "judgment_by_study" in page.explain()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.http import Http404
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.core.errors import Refused
 from annotator.models import Instance, Judgment, Qualification, Rater, Study
 from annotator.selectors.study import deleted_studies_for, studies_for, study_get_for
 from annotator.selectors.versions import version_diff, versions_of
+from annotator.services import study_removal
 from annotator.services.assignment import assignment_next
 from annotator.services.items import item_correct, item_withdraw
 from annotator.services.participation import participation_join
@@ -141,6 +145,63 @@ def test_after_thirty_days_a_deleted_study_is_purged_and_others_stay() -> None:
     assert Judgment.objects.get() == kept
     assert Rater.objects.filter(pk=kept.rater_id).exists()
     assert Instance.objects.count() == instances
+
+
+def test_a_study_that_is_being_removed_cannot_be_restored() -> None:
+    owner = make_user(staff=True)
+    study = make_study(items=1, by=owner)
+    study_delete(study=study, by=owner, typed=study.slug)
+    Study.objects.filter(pk=study.pk).update(deleted_at=timezone.now() - timedelta(days=31))
+    assert not deleted_studies_for(user=owner).exists()
+    with pytest.raises(ValidationError, match="is being removed"):
+        study_restore(study=study)
+
+
+def judged_study(*, items: int, raters: int) -> Study:
+    """A deleted study of which every item has that many judgments."""
+    study = make_study(items=items, launched=True, redundancy=raters)
+    for _ in range(raters):
+        person = make_participation(study)
+        for _ in range(items):
+            task = assignment_next(participation=person)
+            turn_take(user_id=person.rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "no"})
+    return study_delete(study=study_close(study=study), by=None, typed=study.slug)
+
+
+def test_a_purge_loads_no_judgment_and_deletes_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = judged_study(items=6, raters=2)
+    monkeypatch.setattr(study_removal, "BATCH", 4)
+    with CaptureQueriesContext(connection) as done:
+        assert study_purge(study_pk=study.pk)
+    statements = [one["sql"] for one in done.captured_queries]
+    assert not [one for one in statements if one.startswith("SELECT") and 'judgment"."response"' in one]
+    for table in ("judgment", "assignment"):
+        assert sum(one.startswith(f'DELETE FROM "annotator_{table}"') for one in statements) == 3, table
+    assert not Study.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_purge_that_was_interrupted_keeps_what_it_did_and_can_be_continued(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = judged_study(items=4, raters=1)
+    monkeypatch.setattr(study_removal, "BATCH", 1)
+    deleted: list[str] = []
+
+    def killed(execute: Callable[..., object], sql: str, *rest: object) -> object:
+        if sql.startswith('DELETE FROM "annotator_item"'):
+            deleted.append(sql)
+            if len(deleted) == 2:
+                raise KeyboardInterrupt
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(killed), pytest.raises(KeyboardInterrupt):
+        study_purge(study_pk=study.pk)
+    assert (study.judgments.count(), study.places.count(), study.items.count()) == (3, 3, 3)
+    with pytest.raises(ValidationError, match="is being removed"):
+        study_restore(study=study)
+    assert studies_purge() == 1
+    assert not Study.objects.exists()
 
 
 def test_versions_are_listed_with_their_differences() -> None:

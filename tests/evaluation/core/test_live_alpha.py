@@ -10,12 +10,15 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotator.hit_types.base import Variable
 from annotator.models import Rater
 from annotator.services.exclusion import exclusion_make
+from annotator.tasks import figures_renew_task
 from evaluation.agreement import Ratings, krippendorff_alpha
 from evaluation.core.live_alpha import agreement_over_time, alpha
 from evaluation.selectors import live
@@ -125,6 +128,21 @@ def test_of_very_many_judgments_a_share_of_the_items_is_read(study, monkeypatch)
     monkeypatch.setattr(live, "MOST", 9)
     found = live.agreement_so_far(study=study)
     assert (found.every, found.judgments) == (2, 9)
+
+
+def test_of_a_large_study_a_job_computes_it_and_the_page_reads_it(study, monkeypatch):
+    monkeypatch.setattr(live, "study_is_large", lambda study: True)
+    monkeypatch.setattr("annotator.core.kept_figures.enqueue", lambda name, **values: asked.append(values))
+    asked: list[dict[str, object]] = []
+    own = Client()
+    own.force_login(study.memberships.get().user)
+    url = reverse("evaluation:live_agreement", args=[study.pk])
+    with CaptureQueriesContext(connection) as done:
+        assert "Agreement is being computed" in own.get(url).content.decode()
+    assert not [one for one in done.captured_queries if 'FROM "annotator_judgment"' in one["sql"]]
+    figures_renew_task(**asked[0])
+    assert live.agreement_so_far_kept(study=study) == (True, live.agreement_so_far(study=study))
+    assert "Krippendorff" in own.get(url).content.decode()
 
 
 def test_the_page_and_its_part_are_for_the_studys_researchers(study):
