@@ -114,9 +114,8 @@ def ratio_estimate(
 
 def _sums(top: Floats, bottom: Floats, clusters: Ints, groups: Ints) -> Any:
     """Shape (C, 2 K): each group's numerators, then denominators, by cluster; sparse where dense would be huge."""
-    _, cluster = np.unique(clusters, return_inverse=True)
-    names, group = np.unique(groups, return_inverse=True)
-    rows, columns = int(cluster.max()) + 1, len(names)
+    rows, cluster = _renumbered(clusters)
+    columns, group = _renumbered(groups)
     if columns == 1:
         return cluster_sums([top, bottom], cluster)
     if rows * columns > _MOST_DENSE:
@@ -129,6 +128,17 @@ def _sums(top: Floats, bottom: Floats, clusters: Ints, groups: Ints) -> Any:
         np.bincount(cell, weights=v, minlength=rows * columns).reshape(rows, columns) for v in (top, bottom)
     ]
     return np.hstack(parts)
+
+
+def _renumbered(codes: Ints) -> tuple[int, Ints]:
+    """How many codes occur, and the codes as numbers among those that do, in their order: without a sort if they are dense."""
+    if codes.min() < 0 or codes.max() > 4 * codes.size:
+        names, found = np.unique(codes, return_inverse=True)
+        return len(names), found
+    present = np.bincount(codes) > 0
+    if present.all():
+        return present.size, codes
+    return int(present.sum()), (np.cumsum(present) - 1)[codes]
 
 
 def _mean_ratio(totals: Floats) -> Floats:
