@@ -200,14 +200,14 @@ def unit_distributions(ratings: Ratings) -> UnitDistributions:
     mean = np.full(rated.size, np.nan)
     if ratings.level != "nominal" or (ratings.labels and set(ratings.labels) <= set(ratings.scores)):
         mean = np.bincount(row, weights=share * ratings.amounts[counts.label], minlength=rated.size)
-    shares = sparse.csr_array(
-        (share, (row, counts.label.astype(np.int32))), shape=(rated.size, max(len(ratings.labels), 1))
-    )
+    sizes, cells = counts.sizes[rated], (row, counts.label.astype(np.int32))
+    del counts, row, place
+    shares = sparse.csr_array((share, cells), shape=(rated.size, max(len(ratings.labels), 1)))
     return UnitDistributions(
         ratings.units,
         ratings.labels,
         rated,
-        counts.sizes[rated],
+        sizes,
         np.maximum(entropy, 0.0),
         mean,
         shares,

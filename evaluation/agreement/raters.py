@@ -77,7 +77,7 @@ def agreement_with_rest(ratings: Ratings, *, rest: Literal["all", "people"] = "a
     others = ratings if rest == "all" else ratings.where(~ratings.is_simulator[ratings.rater])
     counts = count_units(others)
     is_other = np.ones(raters, dtype=bool) if rest == "all" else ~ratings.is_simulator
-    n, same = np.zeros(raters, dtype=np.int64), np.zeros(raters)
+    n, same = np.zeros(raters, dtype=np.int64), np.zeros(raters, dtype=np.float64)
     chance = _Chance(counts, (raters, labels))
     for unit, rater, value in _compared(ratings, counts, is_other):
         own = is_other[rater]  # this very rating is among the unit's counts
@@ -85,11 +85,9 @@ def agreement_with_rest(ratings: Ratings, *, rest: Literal["all", "people"] = "a
         n += np.bincount(rater, minlength=raters)
         given = chance.add(unit, rater, value, own=own, weight=weight)
         # The sums so far come first, so that everything is added in the order of the ratings, whatever the blocks.
-        same = np.bincount(
-            np.concatenate((np.arange(raters), rater)),
-            weights=np.concatenate((same, weight * (given - own))),
-            minlength=raters,
-        )
+        codes, parts = np.arange(raters + rater.size), np.concatenate((same, weight * (given - own)))
+        codes[raters:] = rater
+        same = np.bincount(codes, weights=parts, minlength=raters).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         agreement = same / n
         expected = chance.total() / (n * n)

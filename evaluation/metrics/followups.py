@@ -122,6 +122,10 @@ class FollowUps:
         codes, names = self._known_codes(name)
         return codes.astype(np.int64, copy=False), names
 
+    def names(self, name: str) -> tuple[str, ...]:
+        """The texts of a column that has no None, sorted; without an array as long as the table."""
+        return self._known_codes(name)[1]
+
     def _known_codes(self, name: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
         """``codes`` as they are stored, of a coded column in as few bytes as possible."""
         column = self.column(name)
@@ -142,7 +146,7 @@ class FollowUps:
     @property
     def explanations(self) -> tuple[str, ...]:
         """The explanations' names, sorted."""
-        return self._known_codes("explanation")[1]
+        return self.names("explanation")
 
     def of_explanation(self, name: str) -> npt.NDArray[np.object_]:
         """A column that is constant within an explanation, one value for each of ``explanations``."""
@@ -166,7 +170,7 @@ class FollowUps:
     def distinct(self, name: str) -> set[str]:
         """The texts that occur in a column that has no None."""
         column = self.column(name)
-        return set(self._known_codes(name)[1] if isinstance(column, CodedColumn) else column)
+        return set(self.names(name) if isinstance(column, CodedColumn) else column)
 
     def units_in(self, other: FollowUps) -> Mask:
         """Shape (N,): which rows' units are in another table, too."""

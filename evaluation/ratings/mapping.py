@@ -63,14 +63,17 @@ class Entries:
             np.frombuffer(column, dtype=np.int64)[kept].astype(np.int32)
             for column in (self.suffix, self.value)
         )
+        if not owner.size:
+            none = np.zeros(0, dtype=np.int32)
+            return none, none, none
         counts = np.bincount(owner, minlength=owners)
-        if counts.max(initial=0) <= 1:  # as for most types: no array of 8 bytes for each row
+        if counts.max() <= 1:  # as for most types: no array of 8 bytes for each row
             row = np.flatnonzero((counts > 0)[owner_of_row]).astype(np.int32)
             entry = np.zeros(owners, dtype=np.int32)
             entry[owner] = np.arange(owner.size, dtype=np.int32)
             own = taken(owner_of_row, row)
             return row, suffix[entry][own], value[entry][own]
-        first = np.concatenate(([0], np.cumsum(counts)[:-1])) if owners else np.zeros(0, dtype=np.int64)
+        first = np.concatenate(([0], np.cumsum(counts)[:-1]))
         per_row = counts[owner_of_row]
         row = np.repeat(np.arange(owner_of_row.size, dtype=np.int32), per_row)
         entries = np.arange(row.size, dtype=np.int64)
