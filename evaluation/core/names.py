@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _PIECE = 10_000
 
 
-class Names(Sequence[str]):
+class NamesArray(Sequence[str]):
     """A sequence of texts in one Arrow array: 4 bytes for each, and its characters. Equal to a tuple of the same texts.
 
-    >>> names = Names.of(["item-10", "item-9"])
+    >>> names = NamesArray.of(["item-10", "item-9"])
     >>> len(names), names[1], list(names), names == ("item-10", "item-9")
     (2, 'item-9', ['item-10', 'item-9'], True)
     """
@@ -30,13 +30,13 @@ class Names(Sequence[str]):
         self.array = array
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> Names:
+    def of(cls, names: Sequence[str]) -> NamesArray:
         import pyarrow as pa
 
         return cls(pa.array(names, type=pa.string()))
 
     @classmethod
-    def joined(cls, arrays: list[Any]) -> Names:
+    def joined(cls, arrays: list[Any]) -> NamesArray:
         """The texts of several Arrow arrays, one after the other."""
         import pyarrow as pa
 
@@ -50,11 +50,13 @@ class Names(Sequence[str]):
     @overload
     def __getitem__(self, at: int) -> str: ...
     @overload
-    def __getitem__(self, at: slice) -> Names: ...
+    def __getitem__(self, at: slice) -> NamesArray: ...
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
             start, stop, step = at.indices(len(self))
-            return Names(self.array[start:stop]) if step == 1 else self.take(np.arange(start, stop, step))
+            return (
+                NamesArray(self.array[start:stop]) if step == 1 else self.take(np.arange(start, stop, step))
+            )
         size = len(self)
         if not -size <= at < size:
             raise IndexError(f"{at} of {size} names")
@@ -65,7 +67,7 @@ class Names(Sequence[str]):
             yield from self.array.slice(start, _PIECE).to_pylist()
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Names):
+        if isinstance(other, NamesArray):
             return bool(self.array.equals(other.array))
         if isinstance(other, tuple):
             return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
@@ -75,7 +77,7 @@ class Names(Sequence[str]):
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        return f"<Names: {len(self):,}>"
+        return f"<NamesArray: {len(self):,}>"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         found = np.empty(len(self), dtype=object)
@@ -87,10 +89,10 @@ class Names(Sequence[str]):
     def nbytes(self) -> int:
         return int(self.array.nbytes)
 
-    def take(self, rows: npt.NDArray[Any]) -> Names:
+    def take(self, rows: npt.NDArray[Any]) -> NamesArray:
         import pyarrow as pa
 
-        return Names(self.array.take(pa.array(rows)))
+        return NamesArray(self.array.take(pa.array(rows)))
 
     def order(self) -> npt.NDArray[Any]:
         """The places of the names in sorted order: UTF-8's, which is that of Python's texts."""
@@ -105,7 +107,7 @@ _MOST = 2**31 - 1
 
 def in_order(names: Sequence[str], order: Any) -> Sequence[str]:
     """Some of the names, in this order."""
-    if isinstance(names, Names):
+    if isinstance(names, NamesArray):
         return names.take(np.asarray(order))
     return tuple(names[number] for number in order)
 

@@ -15,10 +15,10 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class CodedColumn:
+class CodedTexts:
     """A column of texts: ``codes`` of shape (N,) are indices into ``names``; -1 for None.
 
-    >>> column = CodedColumn(np.array([0, -1, 1], dtype=np.int8), ("yes", "no"))
+    >>> column = CodedTexts(np.array([0, -1, 1], dtype=np.int8), ("yes", "no"))
     >>> column.values().tolist(), column.among({"yes"}).tolist()
     (['yes', None, 'no'], [True, False, False])
     """
@@ -27,13 +27,13 @@ class CodedColumn:
     names: Sequence[str]
 
     @classmethod
-    def of(cls, codes: npt.NDArray[Any], names: Sequence[str]) -> CodedColumn:
+    def of(cls, codes: npt.NDArray[Any], names: Sequence[str]) -> CodedTexts:
         """A column whose codes take as few bytes as its names allow."""
         small = next(kind for kind in (np.int8, np.int16, np.int32) if len(names) <= np.iinfo(kind).max)
         return cls(codes.astype(small, copy=False), names)
 
     @classmethod
-    def constant(cls, name: str | None, size: int) -> CodedColumn:
+    def constant(cls, name: str | None, size: int) -> CodedTexts:
         """A column with one text, or None, in every row."""
         code = -1 if name is None else 0
         return cls(np.full(size, code, dtype=np.int8), () if name is None else (name,))
@@ -51,8 +51,8 @@ class CodedColumn:
             return found
         return np.array([*self.names, None], dtype=object)[self.codes]
 
-    def take(self, rows: npt.NDArray[Any]) -> CodedColumn:
-        return CodedColumn(self.codes[rows], self.names)
+    def take(self, rows: npt.NDArray[Any]) -> CodedTexts:
+        return CodedTexts(self.codes[rows], self.names)
 
     def among(self, wanted: Collection[str]) -> Mask:
         """Shape (N,): which rows have one of these texts."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.metrics.coded_columns import CodedColumn
+from evaluation.metrics.coded_columns import CodedTexts
 from evaluation.metrics.masks import Mask, Masks
 from evaluation.metrics.resample import Ints, codes_of
 
@@ -22,7 +22,7 @@ NOT_RATED = "not rated"
 class FollowUps:
     """Follow-ups (counterfactuals) with their aggregated simulation and the system's real output.
 
-    All columns are sequences of one length N, or ``CodedColumn``: then an array of objects is made whenever an attribute such as
+    All columns are sequences of one length N, or ``CodedTexts``: then an array of objects is made whenever an attribute such as
     ``system`` is read, and isn't kept. ``unit`` names the rated unit; ``explanation`` the explanation
     e that it follows, ``instance`` and ``system`` those of e. ``simulated`` is the raters' aggregated label,
     None where there is none, and ``missing`` then says why (a tie; not rated). ``real`` is the system's real
@@ -58,26 +58,26 @@ class FollowUps:
     _checked: bool = field(default=False, repr=False)
     #: Codes of columns by name, each with its column; tables that differ only in their labels share this cache.
     _coded: dict[str, tuple[Any, Any, tuple[str, ...]]] = field(default_factory=dict, repr=False)
-    _columns: dict[str, CodedColumn] = field(default_factory=dict, init=False, repr=False)
+    _columns: dict[str, CodedTexts] = field(default_factory=dict, init=False, repr=False)
     #: Of a part of a table: the masks of the whole table, and the part's rows. ``replace`` doesn't copy it, so masks follow the columns.
     _part_of: tuple[Masks, Mask | Ints] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         size = len(self.unit)
-        coded = isinstance(self.unit, CodedColumn)
+        coded = isinstance(self.unit, CodedTexts)
         for name in ("generator", "kind", "text", "missing"):
             if not len(getattr(self, name)):
                 same = NOT_RATED if name == "missing" else ""
-                object.__setattr__(self, name, CodedColumn.constant(same, size) if coded else [same] * size)
+                object.__setattr__(self, name, CodedTexts.constant(same, size) if coded else [same] * size)
         for name in _COLUMNS:
             values: Any = getattr(self, name)
-            shape = (len(values),) if isinstance(values, CodedColumn) else np.shape(values)
-            if not isinstance(values, CodedColumn):
+            shape = (len(values),) if isinstance(values, CodedTexts) else np.shape(values)
+            if not isinstance(values, CodedTexts):
                 values = np.asarray(values, dtype=object)
                 shape = values.shape
             if shape != (size,):
                 raise ValueError(f"{name}: expected {size} values, as many as unit has, got {shape}")
-            if isinstance(values, CodedColumn):
+            if isinstance(values, CodedTexts):
                 self._columns[name] = values
                 object.__delattr__(self, name)  # so that reading it calls __getattr__
             else:
@@ -95,13 +95,13 @@ class FollowUps:
         return columns[name].values()
 
     def column(self, name: str) -> Any:
-        """A column as it is stored: a ``CodedColumn``, or an array of objects."""
+        """A column as it is stored: a ``CodedTexts``, or an array of objects."""
         found = self._columns.get(name)
         return getattr(self, name) if found is None else found
 
     def _check_keys(self) -> None:
         unit = self.column("unit")
-        if len(np.unique(unit.codes) if isinstance(unit, CodedColumn) else set(unit)) != len(self):
+        if len(np.unique(unit.codes) if isinstance(unit, CodedTexts) else set(unit)) != len(self):
             raise ValueError("unit: a unit occurs twice")
         for name in ("instance", "system"):
             codes, names = self.codes(name)
@@ -131,9 +131,9 @@ class FollowUps:
         column = self.column(name)
         known = self._coded.get(name)
         if known is None or known[0] is not column:
-            if isinstance(column, CodedColumn):
+            if isinstance(column, CodedTexts):
                 codes, names = column.sorted_used()
-                known = (column, CodedColumn.of(codes, names).codes, names)
+                known = (column, CodedTexts.of(codes, names).codes, names)
             else:
                 known = (column, *codes_of(column))
             self._coded[name] = known
@@ -153,29 +153,29 @@ class FollowUps:
         codes, names = self._known_codes("explanation")
         values: npt.NDArray[Any] = np.empty(len(names), dtype=object)
         column = self.column(name)
-        if isinstance(column, CodedColumn):
+        if isinstance(column, CodedTexts):
             places = np.full(len(names), -1, dtype=np.int32)
             places[codes] = column.codes
-            return CodedColumn(places, column.names).values()
+            return CodedTexts(places, column.names).values()
         values[codes] = column
         return values
 
     def among(self, name: str, wanted: Collection[str]) -> Mask:
         """Shape (N,): which rows of a column have one of these texts."""
         column = self.column(name)
-        if isinstance(column, CodedColumn):
+        if isinstance(column, CodedTexts):
             return column.among(wanted)
         return np.array([value in wanted for value in column], dtype=bool)
 
     def distinct(self, name: str) -> set[str]:
         """The texts that occur in a column that has no None."""
         column = self.column(name)
-        return set(self.names(name) if isinstance(column, CodedColumn) else column)
+        return set(self.names(name) if isinstance(column, CodedTexts) else column)
 
     def units_in(self, other: FollowUps) -> Mask:
         """Shape (N,): which rows' units are in another table, too."""
         own, others = self.column("unit"), other.column("unit")
-        if isinstance(own, CodedColumn) and isinstance(others, CodedColumn) and own.names is others.names:
+        if isinstance(own, CodedTexts) and isinstance(others, CodedTexts) and own.names is others.names:
             held = np.zeros(len(own.names), dtype=bool)
             held[others.codes] = True
             return held[own.codes]
@@ -222,7 +222,7 @@ class FollowUps:
             whole, rows = self._part_of
             return whole.take(rows)
         columns = {name: self.column(name) for name in ("simulated", "real", "missing")}
-        coded = all(isinstance(column, CodedColumn) for column in columns.values())
+        coded = all(isinstance(column, CodedTexts) for column in columns.values())
         if not coded:
             columns = {name: getattr(self, name) for name in columns}
         return (Masks.of_coded if coded else Masks.of_columns)(
@@ -239,7 +239,7 @@ class FollowUps:
         columns: dict[str, Any] = {}
         for name in _COLUMNS:
             column = self.column(name)
-            columns[name] = column.take(rows) if isinstance(column, CodedColumn) else column[rows]
+            columns[name] = column.take(rows) if isinstance(column, CodedTexts) else column[rows]
         coded = {
             name: (columns[name], *_left(codes[rows], names))
             for name, (column, codes, names) in self._coded.items()
@@ -281,7 +281,7 @@ class FollowUps:
         return self.replaced(**columns)
 
     def replaced(self, **columns: Any) -> FollowUps:
-        """The same table with some columns replaced, each by a sequence or a ``CodedColumn``; the others stay as they are stored."""
+        """The same table with some columns replaced, each by a sequence or a ``CodedTexts``; the others stay as they are stored."""
         kept = {
             one.name: self.column(one.name) if one.name in _COLUMNS else getattr(self, one.name)
             for one in fields(self)
@@ -292,7 +292,7 @@ class FollowUps:
     def why_unlabelled(self) -> dict[str, int]:
         """How many follow-ups have no aggregated label, by reason."""
         missing = self.column("missing")
-        if isinstance(missing, CodedColumn):
+        if isinstance(missing, CodedTexts):
             return missing.counts(~self.labelled)
         reasons, counts = np.unique(self.missing[~self.labelled].astype(str), return_counts=True)  # type: ignore[call-overload]
         return {str(reason): int(count) for reason, count in zip(reasons, counts, strict=True)}

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import NEITHER, REFUSAL
-from evaluation.metrics.coded_columns import CodedColumn
+from evaluation.metrics.coded_columns import CodedTexts
 from evaluation.metrics.resample import Ints
 
 TIED = "raters tie"
@@ -65,9 +65,9 @@ class Masks:
     def of_coded(
         cls,
         *,
-        simulated: CodedColumn,
-        real: CodedColumn,
-        missing: CodedColumn,
+        simulated: CodedTexts,
+        real: CodedTexts,
+        missing: CodedTexts,
         abstain: Collection[str],
         refusals_left_out: bool,
         ties_wrong: bool,

@@ -17,7 +17,7 @@ from psycopg import pq
 
 from annotator.core.replica import reading_from
 from evaluation.core.free_memory import return_free_memory
-from evaluation.core.names import Names, in_order
+from evaluation.core.names import NamesArray, in_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +62,7 @@ class Coded:
 
     def sort_names(self) -> Coded:
         """The same column with its names in sorted order, whatever order the rows came in."""
-        if isinstance(self.names, Names):
+        if isinstance(self.names, NamesArray):
             order: Any = self.names.order()
         elif all(map(le, self.names, self.names[1:])):
             return self
@@ -96,7 +96,7 @@ class Coded:
     @property
     def nbytes(self) -> int:
         """Bytes of the codes, and of the names where there is about one for each row."""
-        return self.codes.nbytes + (self.names.nbytes if isinstance(self.names, Names) else 0)
+        return self.codes.nbytes + (self.names.nbytes if isinstance(self.names, NamesArray) else 0)
 
     @classmethod
     def empty(cls, size: int) -> Coded:
@@ -179,7 +179,7 @@ def copy_rows(queryset: QuerySet[Any, Any], kinds: Mapping[str, Kind]) -> dict[s
     """Fetch the columns of a ``values_list`` queryset through COPY.
 
     ``kinds`` names each selected column in order and says how it is stored: ``id`` as int64 (-1 for NULL),
-    ``name`` as ``Coded`` (-1 for NULL), ``text`` as ``Names`` (no NULL, few repetitions), and a function's results for the ids of each
+    ``name`` as ``Coded`` (-1 for NULL), ``text`` as ``NamesArray`` (no NULL, few repetitions), and a function's results for the ids of each
     piece. COPY rows reach Python as bytes, are parsed ``PIECE`` bytes at a time and kept as codes, so that a long column of few
     distinct texts costs at most four bytes a row.
     """
@@ -201,7 +201,7 @@ def copy_rows(queryset: QuerySet[Any, Any], kinds: Mapping[str, Kind]) -> dict[s
 def _joined(kind: Kind, columns: list[Any]) -> Any:
     """One column from those of all pieces."""
     if kind == "text":
-        return Names.joined(columns)
+        return NamesArray.joined(columns)
     if kind == "name":
         return _coded(columns) if columns else Coded.empty(0)
     if columns:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evaluation.core.ratings_table import Ratings
 from evaluation.metrics import NOT_RATED, TIED, FollowUps
-from evaluation.metrics.coded_columns import CodedColumn
+from evaluation.metrics.coded_columns import CodedTexts
 from evaluation.ratings.load import StudyRatings, VariableRatings
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ class FollowUpTable:
             "generator": items.generator.take(rows),
             "kind": items.kind.take(rows),
         }
-        columns: dict[str, Any] = {name: CodedColumn.of(*column.used("")) for name, column in named.items()}
+        columns: dict[str, Any] = {name: CodedTexts.of(*column.used("")) for name, column in named.items()}
         real: Any = items.real_output.take(rows)
         return FollowUps(
             **columns,
-            unit=CodedColumn(items.key.codes[rows], items.key.names),  # type: ignore[arg-type]
-            simulated=CodedColumn.constant(None, rows.size),  # type: ignore[arg-type]
-            real=CodedColumn.of(real.codes, real.names),  # type: ignore[arg-type]
+            unit=CodedTexts(items.key.codes[rows], items.key.names),  # type: ignore[arg-type]
+            simulated=CodedTexts.constant(None, rows.size),  # type: ignore[arg-type]
+            real=CodedTexts.of(real.codes, real.names),  # type: ignore[arg-type]
             abstain=self.rated.variable.abstain,
             refusals_left_out=self.refusals_left_out,
             ties_wrong=self.ties_wrong,
@@ -105,6 +105,6 @@ class FollowUpTable:
         codes = by_item[self.item]
         missing = np.where(codes >= 0, 0, -codes)  # "", TIED, NOT_RATED
         return self.base.replaced(
-            simulated=CodedColumn.of(np.maximum(codes, -1), labels.labels),
-            missing=CodedColumn.of(missing, ("", TIED, NOT_RATED)),
+            simulated=CodedTexts.of(np.maximum(codes, -1), labels.labels),
+            missing=CodedTexts.of(missing, ("", TIED, NOT_RATED)),
         )

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.core.names import Names
+from evaluation.core.names import NamesArray
 from evaluation.metrics import NOT_RATED, TIED, FollowUps, simulatability
-from evaluation.metrics.coded_columns import CodedColumn
+from evaluation.metrics.coded_columns import CodedTexts
 from evaluation.metrics.simulatability import by, per_explanation
 
 ROWS = 60
@@ -24,15 +24,17 @@ def tables(**options: Any) -> tuple[FollowUps, FollowUps]:
     missing = np.where(simulated >= 0, 0, rng.integers(1, 3, ROWS))
     # Names that don't occur, and an order that isn't sorted, as they come from Postgres.
     columns = {
-        "unit": CodedColumn(np.arange(ROWS, dtype=np.int32)[::-1], Names.of([f"u{n}" for n in range(ROWS)])),
-        "explanation": CodedColumn.of(explanation, [f"e{12 - n}" for n in range(13)]),
-        "instance": CodedColumn.of(explanation // 3, ["z", "x", "y", "unused", "a"]),
-        "system": CodedColumn.of(explanation % 2, ["s2", "s1"]),
-        "simulated": CodedColumn.of(simulated, LABELS),
-        "real": CodedColumn.of(real, REAL),
-        "generator": CodedColumn.of(rng.integers(0, 2, ROWS), ["g", ""]),
-        "kind": CodedColumn.constant("", ROWS),
-        "missing": CodedColumn.of(missing, ("", TIED, NOT_RATED)),
+        "unit": CodedTexts(
+            np.arange(ROWS, dtype=np.int32)[::-1], NamesArray.of([f"u{n}" for n in range(ROWS)])
+        ),
+        "explanation": CodedTexts.of(explanation, [f"e{12 - n}" for n in range(13)]),
+        "instance": CodedTexts.of(explanation // 3, ["z", "x", "y", "unused", "a"]),
+        "system": CodedTexts.of(explanation % 2, ["s2", "s1"]),
+        "simulated": CodedTexts.of(simulated, LABELS),
+        "real": CodedTexts.of(real, REAL),
+        "generator": CodedTexts.of(rng.integers(0, 2, ROWS), ["g", ""]),
+        "kind": CodedTexts.constant("", ROWS),
+        "missing": CodedTexts.of(missing, ("", TIED, NOT_RATED)),
     }
     plain: dict[str, Any] = {name: column.values() for name, column in columns.items()}
     same: dict[str, Any] = {**options, "abstain": {"cannot guess"}}
@@ -99,10 +101,10 @@ def test_a_wrong_table_is_refused():
     with pytest.raises(ValueError, match="unit occurs twice"):
         FollowUps(
             **{name: coded.column(name) for name in COLUMNS if name != "unit"},
-            unit=CodedColumn(np.zeros(ROWS, dtype=np.int32), ("u",)),  # type: ignore[arg-type]
+            unit=CodedTexts(np.zeros(ROWS, dtype=np.int32), ("u",)),  # type: ignore[arg-type]
         )
     with pytest.raises(ValueError, match=r"real: expected 60 values, as many as unit has, got \(2,\)"):
-        coded.replaced(real=CodedColumn.constant(None, 2))
+        coded.replaced(real=CodedTexts.constant(None, 2))
     with pytest.raises(AttributeError):
         coded.nothing  # noqa: B018
 
@@ -111,5 +113,5 @@ def test_codes_take_as_few_bytes_as_names_allow():
     sizes = {100: 1, 127: 1, 128: 2, 40_000: 4}
     for names, size in sizes.items():
         assert (
-            CodedColumn.of(np.zeros(3, dtype=np.int64), [str(n) for n in range(names)]).codes.itemsize == size
+            CodedTexts.of(np.zeros(3, dtype=np.int64), [str(n) for n in range(names)]).codes.itemsize == size
         )

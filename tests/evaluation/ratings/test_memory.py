@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from annotator.models import Item, Judgment
-from evaluation.core.names import Names
-from evaluation.metrics.coded_columns import CodedColumn
+from evaluation.core.names import NamesArray
+from evaluation.metrics.coded_columns import CodedTexts
 from evaluation.ratings.followups import FollowUpTable
 from evaluation.ratings.load import study_ratings
 from evaluation.reports.choices import Choices
@@ -35,7 +35,7 @@ def context() -> Any:
     return context_of(study, Choices(replicates=0))
 
 
-def arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray | Names]:
+def arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray | NamesArray]:
     """Every array that a result holds, each once: those of other results that it shares are not counted twice."""
     if id(value) in seen or isinstance(value, (str, bytes, int, float)) or value is None:
         return
@@ -45,7 +45,7 @@ def arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray | Names]:
         if whole is value or id(whole) not in seen:
             seen.add(id(whole))
             yield value
-    elif isinstance(value, Names):
+    elif isinstance(value, NamesArray):
         yield value
     elif isinstance(value, dict):
         for one in value.values():
@@ -87,7 +87,7 @@ def test_an_item_takes_few_bytes_and_no_python_object(context):
     assert not any(one.dtype == object for one in columns)
     # Four ids and the keys' places of at most 4 bytes, ten columns of few names, and two of names by id.
     assert sum(one.nbytes for one in columns) <= (5 * 4 + 10 + 2 * 4) * ITEMS
-    names = [one for one in found if isinstance(one, Names)]
+    names = [one for one in found if isinstance(one, NamesArray)]
     assert [len(one) for one in names] == [ITEMS]
     assert names[0].nbytes <= ITEMS * (len("item-000") + 4) + 64
 
@@ -99,10 +99,10 @@ def test_follow_ups_are_codes_until_they_are_read(context):
         stored = {
             name: one.column(name) for name in ("unit", "system", "simulated", "real", "text", "missing")
         }
-        assert all(isinstance(column, CodedColumn) for column in stored.values())
+        assert all(isinstance(column, CodedTexts) for column in stored.values())
         assert sum(column.codes.nbytes for column in stored.values()) <= 9 * len(one)
     assert part.unit.tolist() == [f"item-{number:03}" for number in range(0, ITEMS, 2)]
-    assert isinstance(part.column("unit"), CodedColumn), "reading a column must not keep its objects"
+    assert isinstance(part.column("unit"), CodedTexts), "reading a column must not keep its objects"
 
 
 def test_labels_do_not_copy_the_follow_ups(context):
