@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,7 @@ class Aggregated:
     """
 
     rule: str
-    units: tuple[str, ...]
+    units: Sequence[str]
     labels: tuple[str, ...]
     value: Codes
     left_out: Mapping[str, int] = field(default_factory=dict)

@@ -23,6 +23,8 @@ from evaluation.core.ratings_table import Floats
 
 DEFAULT_PERMUTATIONS = 10_000
 _CHUNK = 4_000_000
+#: Groups of eight clusters whose sums are looked up together (128 KB), for at least this many ways if clusters are many.
+_NEAR, _TOGETHER = 64, 500
 #: How many look-ups a permutation test holds at once, so that they fit into the processor's cache.
 _LOOKED_UP = 100_000
 
@@ -162,22 +164,41 @@ def _shifts(moved: Floats, ways: int, rng: np.random.Generator | None) -> Iterat
     padded[:clusters] = moved
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
     sums = (bits @ padded.reshape(groups, 8, columns)).reshape(groups * 256, columns)
-    by_column, first = np.ascontiguousarray(sums.T), np.arange(groups) * 256
+    by_column = [np.ascontiguousarray(column) for column in sums.T]
     step = max(1, _LOOKED_UP // max(groups, 1))
+    held: list[npt.NDArray[np.uint8]] = []
     for start in range(0, ways, step):
         rows = min(step, ways - start)
         if rng is None:
             numbers = np.arange(start, start + rows, dtype=np.int64)
             swapped = ((numbers[:, None] >> np.arange(clusters)) & 1).astype(np.uint8)
-            drawn = np.packbits(swapped, axis=1)
+            held.append(np.packbits(swapped, axis=1))
         else:
-            drawn = np.frombuffer(rng.bytes(rows * groups), dtype=np.uint8).reshape(rows, groups)
-        looked_up = drawn + first
-        shift = np.zeros((rows, columns))
-        for number, column in enumerate(by_column):
-            if column.any():  # denominators are often the same on both sides
-                shift[:, number] = column[looked_up].sum(axis=1)
-        yield shift
+            held.append(np.frombuffer(rng.bytes(rows * groups), dtype=np.uint8).reshape(rows, groups))
+        # Bytes are always drawn in the same portions, so that p doesn't depend on how many ways are looked up together.
+        if len(held) * step >= _TOGETHER or start + rows == ways:
+            yield _looked_up(by_column, np.concatenate(held))
+            held = []
+
+
+def _looked_up(by_column: Sequence[Floats], drawn: npt.NDArray[np.uint8]) -> Floats:
+    """The sums of drawn ways, shape (ways, columns), a few groups at a time: those of all are more than a processor's cache holds."""
+    ways, groups = drawn.shape
+    shift = np.zeros((ways, len(by_column)))
+    for number, column in enumerate(by_column):
+        if not column.any():  # denominators are often the same on both sides
+            continue
+        found = np.empty((ways, groups))
+        for start in range(0, groups, _NEAR):
+            part = drawn[:, start : start + _NEAR]
+            np.take(
+                column,
+                part + np.arange(start, start + part.shape[1]) * 256,
+                out=found[:, start : start + _NEAR],
+                mode="clip",
+            )
+        shift[:, number] = found.sum(axis=1)
+    return shift
 
 
 def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:

@@ -12,10 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
+from evaluation.core.ratings_table import Codes, Floats, Grouped, Ints, Ratings
 
 #: Above this many cells a table is counted by sorting, not as a dense array.
 DENSE_CELLS = 4_000_000
+#: Units counted at once.
+BLOCK_UNITS = 200_000
 #: Pairs of ratings taken at once: bounds the memory, whatever the number of ratings.
 BLOCK_PAIRS = 200_000
 
@@ -61,20 +63,35 @@ def count_units(ratings: Ratings) -> UnitCounts:
     """
     labels = max(len(ratings.labels), 1)
     grouped = ratings.grouped
-    key = grouped.unit.astype(np.int64)
-    key *= labels
-    key += grouped.value
     if len(ratings.units) * labels <= max(DENSE_CELLS, 4 * len(ratings)):
-        table = np.bincount(key, minlength=len(ratings.units) * labels)
-        del key  # as long as the ratings: not needed beside the counts
-        cells = np.flatnonzero(table)
-        count = table[cells]
-        del table
+        cells, count = _cells_by_units(grouped, labels)
     else:
+        key = grouped.unit.astype(np.int64)
+        key *= labels
+        key += grouped.value
         key.sort()
         cells, count = run_lengths(key)
     unit, label = np.divmod(cells, labels)
     return UnitCounts(unit, label, count, grouped.sizes, len(ratings.labels))
+
+
+def _cells_by_units(grouped: Grouped, labels: int) -> tuple[Ints, Ints]:
+    """The cells that aren't 0 and their counts, some units at a time: no array of 8 bytes for each rating."""
+    cells, counts = [], []
+    units = grouped.sizes.size
+    for first in range(0, units, BLOCK_UNITS):
+        last = min(first + BLOCK_UNITS, units)
+        rows = slice(grouped.start[first], grouped.start[last])
+        key = np.repeat(np.arange(last - first), grouped.sizes[first:last])
+        key *= labels
+        key += grouped.value[rows]
+        table = np.bincount(key, minlength=(last - first) * labels)
+        found = np.flatnonzero(table)
+        counts.append(table[found])
+        cells.append(found + first * labels)
+    if not cells:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    return np.concatenate(cells), np.concatenate(counts)
 
 
 def cluster_codes(ratings: Ratings) -> tuple[Ints, int]:

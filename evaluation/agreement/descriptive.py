@@ -156,7 +156,7 @@ class UnitDistributions:
     aren't numbers. ``shares`` of shape (U, labels) is a sparse table.
     """
 
-    units: tuple[str, ...]
+    units: Sequence[str]
     labels: tuple[str, ...]
     unit: Ints
     ratings: Ints
@@ -189,21 +189,26 @@ def unit_distributions(ratings: Ratings) -> UnitDistributions:
     """
     counts = count_units(ratings)
     rated = np.flatnonzero(counts.sizes)
-    place = np.full(counts.sizes.size, -1, dtype=np.int64)
+    place = np.full(counts.sizes.size, -1, dtype=np.int32)
     place[rated] = np.arange(rated.size)
     row = place[counts.unit]
     share = counts.count / counts.sizes[counts.unit]
-    entropy = np.bincount(row, weights=-share * np.log2(share), minlength=rated.size)
+    bits = np.log2(share)
+    bits *= share
+    entropy = np.bincount(row, weights=np.negative(bits, out=bits), minlength=rated.size)
+    del bits
     mean = np.full(rated.size, np.nan)
     if ratings.level != "nominal" or (ratings.labels and set(ratings.labels) <= set(ratings.scores)):
         mean = np.bincount(row, weights=share * ratings.amounts[counts.label], minlength=rated.size)
-    shares = sparse.csr_array((share, (row, counts.label)), shape=(rated.size, max(len(ratings.labels), 1)))
+    sizes, cells = counts.sizes[rated], (row, counts.label.astype(np.int32))
+    del counts, row, place
+    shares = sparse.csr_array((share, cells), shape=(rated.size, max(len(ratings.labels), 1)))
     return UnitDistributions(
         ratings.units,
         ratings.labels,
-        rated.astype(np.int64),
-        counts.sizes[rated],
-        np.maximum(entropy, 0.0).astype(np.float64),
-        mean.astype(np.float64),
+        rated,
+        sizes,
+        np.maximum(entropy, 0.0),
+        mean,
         shares,
     )

@@ -88,7 +88,7 @@ def mixed_correlation(ratings: Ratings, *, named: bool = True, intervals: bool =
     forms = MIXED_FORMS if named else UNNAMED_FORMS
     rated = ratings.grouped.sizes
     n = int((rated > 0).sum())
-    raters = np.unique(ratings.rater)
+    raters = np.flatnonzero(np.bincount(ratings.rater))
     if why := _undefined(ratings, n, raters.size, named=named):
         nothing = dict.fromkeys(forms, undefined(why, n=n))
         return MixedCorrelation(nothing, nothing)
@@ -151,8 +151,8 @@ def _undefined(ratings: Ratings, units: int, raters: int, *, named: bool) -> str
         return "fewer than two units were rated"
     if not (ratings.grouped.sizes > 1).any():
         return "no unit has two ratings"
-    numbers = ratings.numbers[ratings.value]
-    if not np.ptp(numbers):
+    given = np.flatnonzero(np.bincount(ratings.value))
+    if not np.ptp(ratings.numbers[given]):
         return "no number varies"
     if named and raters > MOST_RATERS:
         return f"there are {raters:,} raters, and a mixed model takes at most {MOST_RATERS}"

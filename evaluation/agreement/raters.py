@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from evaluation.agreement.counts import DENSE_CELLS, UnitCounts, count_units
 from evaluation.core.estimate import Estimate, undefined
-from evaluation.core.ratings_table import Floats, Ints, Ratings
+from evaluation.core.ratings_table import Codes, Floats, Ints, Ratings
 
 NO_REST = "nobody else rated this rater's units"
 NO_CHANCE = "this rater and the rest always gave the same label"
 
 
-#: Ratings looked at together in ``_chance``.
+#: Ratings looked at together.
 _BLOCK = 100_000
 
 
@@ -76,20 +77,20 @@ def agreement_with_rest(ratings: Ratings, *, rest: Literal["all", "people"] = "a
     others = ratings if rest == "all" else ratings.where(~ratings.is_simulator[ratings.rater])
     counts = count_units(others)
     is_other = np.ones(raters, dtype=bool) if rest == "all" else ~ratings.is_simulator
-    grouped = ratings.grouped
-    unit, rater, value = grouped.unit, grouped.rater, grouped.value
-    own = is_other[rater]  # this very rating is among the unit's counts
-    compared = counts.sizes[unit] - own
-    kept = compared > 0
-    unit, rater, value, own, compared = unit[kept], rater[kept], value[kept], own[kept], compared[kept]
-    weight = 1.0 / compared
-    n = np.bincount(rater, minlength=raters)
-    same = np.bincount(rater, weights=weight * (count_at(counts, unit, value) - own), minlength=raters)
+    n, same = np.zeros(raters, dtype=np.int64), np.zeros(raters, dtype=np.float64)
+    chance = _Chance(counts, (raters, labels))
+    for unit, rater, value in _compared(ratings, counts, is_other):
+        own = is_other[rater]  # this very rating is among the unit's counts
+        weight = 1.0 / (counts.sizes[unit] - own)
+        n += np.bincount(rater, minlength=raters)
+        given = chance.add(unit, rater, value, own=own, weight=weight)
+        # The sums so far come first, so that everything is added in the order of the ratings, whatever the blocks.
+        codes, parts = np.arange(raters + rater.size), np.concatenate((same, weight * (given - own)))
+        codes[raters:] = rater
+        same = np.bincount(codes, weights=parts, minlength=raters).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         agreement = same / n
-        expected = _chance(counts, unit, rater, value, own=own, weight=weight, shape=(raters, labels)) / (
-            n * n
-        )
+        expected = chance.total() / (n * n)
         kappa = np.where(1 - expected > 1e-12, (agreement - expected) / (1 - expected), np.nan)
     return RestAgreement(ratings.raters, n, agreement, kappa)
 
@@ -110,26 +111,53 @@ def count_at(counts: UnitCounts, unit: Any, label: Any) -> Ints:
     return np.where(cells[at] == wanted, counts.count[at], 0)
 
 
-def _chance(
-    counts: UnitCounts, unit: Any, rater: Any, value: Any, *, own: Any, weight: Floats, shape: tuple[int, int]
-) -> Floats:
-    """Shape (R,): ``sum_k (units to which the rater gave k) * (sum over units of s_uk)``.
+def _compared(
+    ratings: Ratings, counts: UnitCounts, is_other: npt.NDArray[np.bool_]
+) -> Iterator[tuple[Codes, Codes, Codes]]:
+    """Unit, rater and value of the ratings that another rater's can be compared with, ``_BLOCK`` of them at a time."""
+    grouped = ratings.grouped
+    held: list[tuple[Codes, Codes, Codes]] = []
+    size = 0
+    for start in range(0, len(ratings), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        unit, rater, value = grouped.unit[rows], grouped.rater[rows], grouped.value[rows]
+        kept = counts.sizes[unit] > is_other[rater]
+        held.append((unit[kept], rater[kept], value[kept]))
+        size += held[-1][0].size
+        if size >= _BLOCK:
+            unit, rater, value = (np.concatenate(column) for column in zip(*held, strict=True))
+            yield unit[:_BLOCK], rater[:_BLOCK], value[:_BLOCK]
+            held, size = [(unit[_BLOCK:], rater[_BLOCK:], value[_BLOCK:])], size - _BLOCK
+    if size:
+        unit, rater, value = (np.concatenate(column) for column in zip(*held, strict=True))
+        yield unit, rater, value
+
+
+class _Chance:
+    """``sum_k (units to which the rater gave k) * (sum over units of s_uk)`` for each rater, from blocks of ratings.
 
     Taken a block of neighbouring units at a time: a rater's units lie all over a long table, and looking each of them up
     from far away would make ten times the ratings take sixteen times as long.
     """
-    raters, labels = shape
-    given, rest = sparse.csr_array(shape), sparse.csr_array(shape)
-    for start in range(0, unit.size, _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        who, what, share, first = rater[rows], value[rows], weight[rows], unit[start]
-        near = unit[rows] - first
+
+    def __init__(self, counts: UnitCounts, shape: tuple[int, int]) -> None:
+        self.counts, self.shape = counts, shape
+        self.given, self.rest = sparse.csr_array(shape), sparse.csr_array(shape)
+
+    def add(self, unit: Codes, rater: Codes, value: Codes, *, own: Any, weight: Floats) -> Ints:
+        """Add a block; returns how many raters gave each rating's unit its label."""
+        (raters, labels), counts, first = self.shape, self.counts, unit[0]
+        near = unit - first
         units = int(near[-1]) + 1
         cells = slice(*np.searchsorted(counts.unit, [first, first + units]))
-        table = sparse.csr_array(
-            (counts.count[cells], (counts.unit[cells] - first, counts.label[cells])), shape=(units, labels)
-        )
-        where = sparse.csr_array((share, (who, near)), shape=(raters, units))
-        given += sparse.csr_array((np.ones(who.size), (who, what)), shape=shape)
-        rest += where @ table - sparse.csr_array((share * own[rows], (who, what)), shape=shape)
-    return np.asarray((given * rest).sum(axis=1)).ravel()
+        cell = (counts.unit[cells] - first, counts.label[cells])
+        table = sparse.csr_array((counts.count[cells], cell), shape=(units, labels))
+        where = sparse.csr_array((weight, (rater, near)), shape=(raters, units))
+        self.given += sparse.csr_array((np.ones(rater.size), (rater, value)), shape=self.shape)
+        self.rest += where @ table - sparse.csr_array((weight * own, (rater, value)), shape=self.shape)
+        part = UnitCounts(*cell, counts.count[cells], counts.sizes[first : first + units], counts.labels)
+        return count_at(part, near, value)
+
+    def total(self) -> Floats:
+        """Shape (R,)."""
+        return np.asarray((self.given * self.rest).sum(axis=1)).ravel()

@@ -12,32 +12,34 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import Level
+from evaluation.core.names import in_order
 
 Codes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+#: How many ratings are unpacked at a time.
+_PIECE = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
     """The ratings in order of unit, then rater: those of unit u are the slice ``start[u]:start[u + 1]``.
 
-    ``rater`` and ``value`` are int32 codes of shape (N,), ``start`` is int64 of shape (units + 1,).
+    ``rater``, ``value`` and ``unit`` are int32 codes of shape (N,), those of the table itself if it is in this order;
+    ``start`` is int64 of shape (units + 1,).
     """
 
     start: Ints
     rater: Codes
     value: Codes
+    #: Shape (N,): the unit of each rating.
+    unit: Codes
 
     @cached_property
     def sizes(self) -> Ints:
         """Shape (units,): how many ratings each unit has."""
         return np.diff(self.start)
-
-    @cached_property
-    def unit(self) -> Codes:
-        """Shape (N,): the unit of each rating."""
-        return np.repeat(np.arange(self.sizes.size, dtype=np.int32), self.sizes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +54,7 @@ class Ratings:
     """
 
     raters: tuple[str, ...]
-    units: tuple[str, ...]
+    units: Sequence[str]
     labels: tuple[str, ...]
     rater: Codes
     unit: Codes
@@ -101,9 +103,9 @@ class Ratings:
     @cached_property
     def grouped(self) -> Grouped:
         """The ratings in order of unit, then rater, whatever order they came in."""
-        unit, rater, value = _sorted_together(self.unit, self.rater, self.value)
+        unit, rater, value = sorted_together(self.unit, self.rater, self.value)
         counts = np.bincount(unit, minlength=len(self.units))
-        return Grouped(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), rater, value)
+        return Grouped(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), rater, value, unit)
 
     @cached_property
     def numbers(self) -> Floats:
@@ -169,6 +171,8 @@ class Ratings:
         """The ratings for which ``kept``, of shape (N,), is true; raters, units and labels stay as they are."""
         if kept.shape != self.rater.shape:
             raise ValueError(f"kept: expected shape {self.rater.shape}, got {kept.shape}")
+        if kept.all():
+            return self
         return replace(self, rater=self.rater[kept], unit=self.unit[kept], value=self.value[kept])
 
     def only_raters(self, names: Collection[str]) -> Ratings:
@@ -189,7 +193,7 @@ class Ratings:
             return self
         return replace(
             self,
-            units=tuple(name for name, keep in zip(self.units, kept.tolist(), strict=True) if keep),
+            units=in_order(self.units, np.flatnonzero(kept)),
             unit=(np.cumsum(kept, dtype=np.int32) - 1)[self.unit].astype(np.int32),
             clusters=None if self.clusters is None else self.clusters[kept],
         )
@@ -287,8 +291,13 @@ def _kept_codes(codes: Codes, kept: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[
     return rows, (np.cumsum(kept, dtype=np.int32) - 1)[codes[rows]].astype(np.int32)
 
 
-def _sorted_together(first: Codes, second: Codes, third: Codes) -> tuple[Codes, Codes, Codes]:
-    """Three code columns in the order of the first, then the second: one sort of packed integers."""
+def sorted_together(first: Codes, second: Codes, third: Codes) -> tuple[Codes, Codes, Codes]:
+    """Three columns of codes (none negative) in the order of the first, then the second: one sort of packed integers.
+    Columns that are in order already are returned as they are, without a copy."""
+    same = first[1:] == first[:-1]
+    if ((first[1:] > first[:-1]) | (same & (second[1:] >= second[:-1]))).all():
+        return first, second, third
+    del same
     columns = (first, second, third)
     widths = [int(column.max()).bit_length() if column.size else 0 for column in columns]
     if sum(widths) > 63:
@@ -298,13 +307,21 @@ def _sorted_together(first: Codes, second: Codes, third: Codes) -> tuple[Codes, 
     for column, width in zip(columns[1:], widths[1:], strict=True):
         key <<= width
         key |= column
-    if not (key[1:] >= key[:-1]).all():
-        key.sort()
-    low = (key & ((1 << widths[2]) - 1)).astype(np.int32)
-    key >>= widths[2]
-    middle = (key & ((1 << widths[1]) - 1)).astype(np.int32)
-    key >>= widths[1]
-    return key.astype(np.int32), middle, low
+    key.sort()
+    return (
+        _bits(key, widths[1] + widths[2], widths[0]),
+        _bits(key, widths[2], widths[1]),
+        _bits(key, 0, widths[2]),
+    )
+
+
+def _bits(key: Ints, shift: int, width: int) -> Codes:
+    """Some bits of each packed integer as codes, a piece at a time, so that no other array of its length is made."""
+    found = np.empty(key.size, dtype=np.int32)
+    for start in range(0, key.size, _PIECE):
+        piece = slice(start, start + _PIECE)
+        found[piece] = (key[piece] >> shift) & ((1 << width) - 1)
+    return found
 
 
 def _code(values: Sequence[str]) -> tuple[tuple[str, ...], Codes]:

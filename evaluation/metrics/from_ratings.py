@@ -30,6 +30,6 @@ def followups_of(followups: FollowUps, ratings: Ratings, rule: str | Rule = "maj
     chosen = parse_rule(rule) if isinstance(rule, str) else rule
     tied = {}
     if not isinstance(chosen, Single | PerRater):
-        tied = {ratings.units[unit]: TIED for unit in np.flatnonzero(ratings.grouped.sizes > 0)}
+        tied = {ratings.units[unit]: TIED for unit in np.flatnonzero(ratings.grouped.sizes > 0).tolist()}
     tables = [followups.with_labels(table.by_unit(), tied) for table in chosen.tables(ratings)]
     return [table.take(table.labelled) for table in tables] if isinstance(chosen, PerRater) else tables

@@ -57,7 +57,7 @@ def mix_generators(
     ['p', 'r']
     """
     mixed = followups.take(mix_rows(followups, generators, size=size, seed=seed))
-    return replace(mixed, generator=[f"mixed: {' + '.join(generators)}"] * len(mixed))
+    return mixed.replaced(generator=[f"mixed: {' + '.join(generators)}"] * len(mixed))
 
 
 def mix_rows(
@@ -134,12 +134,13 @@ def compared_rows(
     >>> compared_rows(table, forced=set(), size=10, seed=1).tolist()
     [True, True, False]
     """
-    explained = np.asarray(followups.kind != BASELINE_KIND, dtype=bool)
-    kept = explained & np.array([system not in forced for system in followups.system], dtype=bool)
-    generators = sorted(set(np.asarray(followups.generator)[explained]) - {""})
+    explained = ~followups.among("kind", {BASELINE_KIND})
+    kept = explained & ~followups.among("system", forced)
+    codes, found = followups.codes("generator")
+    generators = [found[code] for code in np.flatnonzero(np.bincount(codes[explained])) if found[code]]
     if len(generators) < 2:
         return kept
-    codes, named = followups.explanation_codes, kept & np.asarray(followups.generator != "", dtype=bool)
+    codes, named = followups.explanation_codes, kept & ~followups.among("generator", {""})
     drawn = named & (np.bincount(codes[kept], minlength=codes.max(initial=-1) + 1)[codes] > size)
     rows, part = np.flatnonzero(drawn), followups.take(drawn)
     if not len(rows):

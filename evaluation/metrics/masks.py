@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotator.hit_types.base import NEITHER, REFUSAL
+from evaluation.metrics.coded_columns import CodedTexts
 from evaluation.metrics.resample import Ints
 
 TIED = "raters tie"
@@ -58,6 +59,35 @@ class Masks:
             tied=tied,
             unanswered=unanswered,
             right=simulatable & known & _equal(simulated, real),
+        )
+
+    @classmethod
+    def of_coded(
+        cls,
+        *,
+        simulated: CodedTexts,
+        real: CodedTexts,
+        missing: CodedTexts,
+        abstain: Collection[str],
+        refusals_left_out: bool,
+        ties_wrong: bool,
+    ) -> Masks:
+        """The same masks of coded columns, without an object for each row."""
+        labelled = simulated.codes >= 0
+        simulatable = labelled & ~simulated.among(abstain)
+        unanswered = real.among({REFUSAL, NEITHER})
+        known = real.codes >= 0
+        if refusals_left_out:
+            known &= ~unanswered
+        tied = ~labelled & missing.among({TIED})
+        return cls(
+            labelled=labelled,
+            simulatable=simulatable,
+            known=known,
+            predicted=simulatable | tied if ties_wrong else simulatable,
+            tied=tied,
+            unanswered=unanswered,
+            right=simulatable & known & (real.coded_as(simulated.names) == simulated.codes),
         )
 
     def take(self, rows: Mask | Ints) -> Masks:

@@ -163,12 +163,12 @@ def normal_against_forced(
 
     Raises ``ValueError`` naming a system without follow-ups.
     """
-    absent = sorted({normal, forced} - set(followups.system))
+    absent = sorted({normal, forced} - followups.distinct("system"))
     if absent:
         raise ValueError(f"normal, forced: no follow-ups of {', '.join(absent)}")
     kept = set(answered_right)
-    compared = followups.take(np.array([name in (normal, forced) for name in followups.system], dtype=bool))
-    inside = compared.take(np.array([instance in kept for instance in compared.instance], dtype=bool))
+    compared = followups.take(followups.among("system", (normal, forced)))
+    inside = compared.take(compared.among("instance", kept))
     found = paired_difference(
         precision_by_instance(inside.where("system", normal)),
         precision_by_instance(inside.where("system", forced)),
@@ -177,9 +177,9 @@ def normal_against_forced(
         replicates=replicates,
         permutations=permutations,
     )
-    lacking = len(set(inside.instance)) - found.difference.n
+    lacking = len(inside.distinct("instance")) - found.difference.n
     left = {
-        "instances not answered correctly under normal prompting": len(set(compared.instance) - kept),
+        "instances not answered correctly under normal prompting": len(compared.distinct("instance") - kept),
         "instances without a precision under both": lacking,
     }
     left = {why: number for why, number in left.items() if number}

@@ -380,7 +380,7 @@ def _check_same(people: FollowUps, simulator: FollowUps) -> None:
 
 
 def _rated(table: FollowUps) -> npt.NDArray[np.bool_]:
-    return table.labelled | np.array([why != NOT_RATED for why in table.missing], dtype=bool)
+    return table.labelled | ~table.among("missing", {NOT_RATED})
 
 
 def _where(rated: npt.NDArray[np.bool_], values: npt.ArrayLike) -> Floats:

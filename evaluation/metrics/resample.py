@@ -14,7 +14,6 @@ from evaluation.agreement.bootstrap import (
     add_interval,
     bootstrap,
     bounds_of,
-    cluster_sums,
     draw_counts,
 )
 from evaluation.agreement.new_raters import RaterVariance
@@ -93,10 +92,11 @@ def ratio_estimate(
     """
     top, bottom = (np.asarray(values, dtype=np.float64) for values in (numerator, denominator))
     codes = np.asarray(clusters, dtype=np.int64)
-    group = np.zeros(codes.shape, dtype=np.int64) if groups is None else np.asarray(groups, dtype=np.int64)
-    if codes.ndim != 1 or not top.shape == bottom.shape == codes.shape == group.shape:
+    group = None if groups is None else np.asarray(groups, dtype=np.int64)
+    shape = codes.shape if group is None else group.shape
+    if codes.ndim != 1 or not top.shape == bottom.shape == codes.shape == shape:
         raise ValueError(
-            f"numerator {top.shape}, denominator {bottom.shape}, clusters {codes.shape}, groups {group.shape}: "
+            f"numerator {top.shape}, denominator {bottom.shape}, clusters {codes.shape}, groups {shape}: "
             "expected one length"
         )
     left = dict(left_out or {})
@@ -104,21 +104,23 @@ def ratio_estimate(
     n = round(float(bottom.sum()))
     if not used.any():
         return undefined(reason, left_out=left)
-    sums = _sums(top[used], bottom[used], codes[used], group[used])
+    if not used.all():
+        top, bottom, codes = top[used], bottom[used], codes[used]
+        group = None if group is None else group[used]
+    sums = _sums(top, bottom, codes, group)
     point = Estimate(float(_mean_ratio(np.asarray(sums.sum(axis=0)).ravel())), n=n, left_out=left)
     return with_interval(
         point, sums, _mean_ratio, rng=rng, replicates=replicates, cluster_word=cluster_word,
-        bounds=bounds or bounds_of(top[used], bottom[used]), counted=counted, unjudged=unjudged, new_raters=new_raters,
+        bounds=bounds or bounds_of(top, bottom), counted=counted, unjudged=unjudged, new_raters=new_raters,
     )  # fmt: skip
 
 
-def _sums(top: Floats, bottom: Floats, clusters: Ints, groups: Ints) -> Any:
+def _sums(top: Floats, bottom: Floats, clusters: Ints, groups: Ints | None) -> Any:
     """Shape (C, 2 K): each group's numerators, then denominators, by cluster; sparse where dense would be huge."""
-    _, cluster = np.unique(clusters, return_inverse=True)
-    names, group = np.unique(groups, return_inverse=True)
-    rows, columns = int(cluster.max()) + 1, len(names)
-    if columns == 1:
-        return cluster_sums([top, bottom], cluster)
+    rows, cluster = _renumbered(clusters)
+    columns, group = (1, None) if groups is None else _renumbered(groups)
+    if group is None or columns == 1:
+        return np.stack([np.bincount(cluster, weights=v, minlength=rows) for v in (top, bottom)], axis=1)
     if rows * columns > _MOST_DENSE:
         from scipy import sparse
 
@@ -129,6 +131,17 @@ def _sums(top: Floats, bottom: Floats, clusters: Ints, groups: Ints) -> Any:
         np.bincount(cell, weights=v, minlength=rows * columns).reshape(rows, columns) for v in (top, bottom)
     ]
     return np.hstack(parts)
+
+
+def _renumbered(codes: Ints) -> tuple[int, Ints]:
+    """How many codes occur, and the codes as numbers among those that do, in their order: without a sort if they are dense."""
+    if codes.min() < 0 or codes.max() > 4 * codes.size:
+        names, found = np.unique(codes, return_inverse=True)
+        return len(names), found
+    present = np.bincount(codes) > 0
+    if present.all():
+        return present.size, codes
+    return int(present.sum()), (np.cumsum(present) - 1)[codes]
 
 
 def _mean_ratio(totals: Floats) -> Floats:

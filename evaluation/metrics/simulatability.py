@@ -141,7 +141,7 @@ def simulatability(
     >>> result.precision.value, round(result.precision_micro.value, 3)
     (0.75, 0.667)
     """
-    rated = np.array([why != NOT_RATED for why in followups.missing], dtype=bool) | followups.labelled
+    rated = ~followups.among("missing", {NOT_RATED}) | followups.labelled
     if items != "these" or not rated.any():
         unjudged = None
     elif unjudged is None:

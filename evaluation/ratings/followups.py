@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,14 @@ import numpy.typing as npt
 
 from evaluation.core.ratings_table import Ratings
 from evaluation.metrics import NOT_RATED, TIED, FollowUps
+from evaluation.metrics.coded_columns import CodedTexts
 from evaluation.ratings.load import StudyRatings, VariableRatings
 
 if TYPE_CHECKING:
     from evaluation.agreement import Aggregated
+
+#: In place of a label's code.
+_TIES, _UNRATED = -1, -2
 
 #: Follow-ups that no metric of explanations can use, by reason.
 NO_EXPLANATION = "items without an explanation"
@@ -71,35 +75,36 @@ class FollowUpTable:
             "generator": items.generator.take(rows),
             "kind": items.kind.take(rows),
         }
-        columns: dict[str, Any] = {name: column.values("") for name, column in named.items()}
+        columns: dict[str, Any] = {name: CodedTexts.of(*column.used("")) for name, column in named.items()}
+        real: Any = items.real_output.take(rows)
         return FollowUps(
             **columns,
-            unit=items.key.take(rows).values(),  # type: ignore[arg-type]
-            simulated=np.full(rows.size, None, dtype=object),  # type: ignore[arg-type]
-            real=items.real_output.take(rows).values(),  # type: ignore[arg-type]
+            unit=CodedTexts(items.key.codes[rows], items.key.names),  # type: ignore[arg-type]
+            simulated=CodedTexts.constant(None, rows.size),  # type: ignore[arg-type]
+            real=CodedTexts.of(real.codes, real.names),  # type: ignore[arg-type]
             abstain=self.rated.variable.abstain,
             refusals_left_out=self.refusals_left_out,
             ties_wrong=self.ties_wrong,
-            _coded={name: (columns[name], *column.used("")) for name, column in named.items()},
+            _coded={name: (column, column.codes, column.names) for name, column in columns.items()},
         )
 
     def with_texts(self, table: FollowUps) -> FollowUps:
         """Rows of this study's follow-ups with their texts."""
         texts = self.study.judgments.items.follow_up_texts_of(table.unit)
-        return table.with_columns(text=[texts[unit] for unit in table.unit])
+        return table.with_columns(text=[texts[unit] for unit in table.unit.tolist()])  # type: ignore[attr-defined]
 
     def with_labels(self, labels: Aggregated, pool: Ratings) -> FollowUps:
         """The follow-ups with one label per unit, from a rule applied to the ratings of ``pool``. A unit without a
         label either wasn't rated by the raters that count, or they tie.
         """
-        why_none = (
-            np.full(labels.value.size, -1)
-            if labels.of_one_rater
-            else np.where(pool.grouped.sizes > 0, -2, -1)
-        )
-        by_item = np.full(len(self.study.judgments.items), -1, dtype=np.int64)
+        why_none: Any = np.int32(_UNRATED)
+        if not labels.of_one_rater:
+            why_none = np.where(pool.grouped.sizes > 0, np.int32(_TIES), np.int32(_UNRATED))
+        by_item = np.full(len(self.study.judgments.items), _UNRATED, dtype=np.int32)
         by_item[self.rated.units.item] = np.where(labels.value >= 0, labels.value, why_none)
         codes = by_item[self.item]
-        names: Any = np.array([*labels.labels, None, None], dtype=object)
-        why: Any = np.array([""] * len(labels.labels) + [TIED, NOT_RATED], dtype=object)
-        return replace(self.base, simulated=names[codes], missing=why[codes], _checked=True)
+        missing = np.where(codes >= 0, 0, -codes)  # "", TIED, NOT_RATED
+        return self.base.replaced(
+            simulated=CodedTexts.of(np.maximum(codes, -1), labels.labels),
+            missing=CodedTexts.of(missing, ("", TIED, NOT_RATED)),
+        )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from django.db.models import F, FilteredRelation, Q
 
 from annotator.models import Explanation, FollowUp, Instance, Item, Study, System
-from evaluation.ratings.columns import Coded, Codes, Ids, copy_rows, distinct
+from evaluation.core.names import in_order
+from evaluation.ratings.columns import Coded, Codes, Ids, Kind, copy_rows, distinct, is_all, narrowed
 
 #: Texts of up to this many items are fetched by their keys; of more, those of all items.
 _FEW = 20_000
@@ -50,7 +50,11 @@ class Items:
 
     def numbers(self, ids: Ids) -> Codes:
         """Items' numbers (rows of this table) from their database ids; every id must be of this study."""
-        return np.searchsorted(self.ids, ids).astype(np.int32)
+        return np.searchsorted(self.ids, ids.astype(self.ids.dtype, copy=False)).astype(np.int32)
+
+    def keys_of(self, items: Codes) -> Sequence[str]:
+        """The keys of some items, by their numbers, without a Python object for each."""
+        return self.key.names if is_all(items, len(self)) else in_order(self.key.names, items)
 
     @cached_property
     def systems(self) -> dict[str, tuple[str, str]]:
@@ -101,7 +105,7 @@ class Items:
     def follow_up_texts(self) -> npt.NDArray[np.object_]:
         """Shape (items,): the follow-ups' texts, empty if there is none. Not cached, since they may be long."""
         rows = FollowUp.objects.filter(items__study=self.study).order_by()
-        texts = cast(dict[str, Any], copy_rows(rows.values_list("id", "text"), {"id": "id", "text": "name"}))
+        texts = copy_rows(rows.values_list("id", "text"), {"id": "id", "text": "name"})
         return _matched(self.follow_up, texts["id"], texts["text"]).values("")
 
     def follow_up_texts_of(self, keys: Collection[str]) -> dict[str, str]:
@@ -140,9 +144,9 @@ def items_load(*, study: Study) -> Items:
             "follow_up__gold_label",
         )
     )
-    kinds = {
+    kinds: Mapping[str, Kind] = {
         "ids": "id",
-        "key": "name",
+        "key": "text",
         "role": "name",
         "condition": "name",
         "instance": "id",
@@ -156,12 +160,16 @@ def items_load(*, study: Study) -> Items:
         "gold": "name",
         "follow_up_gold": "name",
     }
-    return Items(study=study, **copy_rows(rows, kinds))  # type: ignore[arg-type]
+    found = copy_rows(rows, kinds)
+    keys = found.pop("key")
+    for name in ("ids", "instance", "explanation", "follow_up"):
+        found[name] = narrowed(found[name])
+    return Items(study=study, key=Coded(np.arange(len(keys), dtype=np.int32), keys), **found)
 
 
 def _named(ids: Ids, names: dict[int, str]) -> Coded:
     """Ids as a column of names, sorted; -1 for ids without a name."""
-    known = np.array(sorted(names), dtype=np.int64)
+    known = np.array(sorted(names), dtype=ids.dtype)
     column = _matched(
         ids, known, Coded(np.arange(known.size, dtype=np.int32), tuple(names[int(i)] for i in known))
     )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from django.db.models import Count
 
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
+from evaluation.core.free_memory import return_free_memory
+from evaluation.core.ratings_table import sorted_together
 from evaluation.models import Call, Run
 from evaluation.ratings.collected_again import CollectedAgain, collected_again
-from evaluation.ratings.columns import Codes, Ids, copy_rows, distinct
+from evaluation.ratings.columns import Codes, Ids, Numbering, copy_rows, narrowed
 from evaluation.ratings.items import Items, items_load
 
 SURPLUS = "came late, after the item had all its raters"
@@ -45,8 +47,8 @@ class Raters:
 class Judgments:
     """The judgments of a study that count.
 
-    ``rater``, ``item`` and ``response`` are int32 codes of shape (N,), in order of item, then rater: numbers in
-    ``raters``, in ``items`` and in ``responses``, the distinct responses as JSON text. ``left_out`` maps a
+    ``rater``, ``item`` (int32) and ``response`` (in as few bytes as possible) are codes of shape (N,), in order of item, then
+    rater: numbers in ``raters``, in ``items`` and in ``responses``, the distinct responses as JSON text. ``left_out`` maps a
     reason to how many judgments were set aside for it; each is counted once, for the first reason that
     applies. ``in_play`` of shape (items,) is true for the items that count at all: no attention check, no gold
     item, not excluded. ``unparsable`` maps a simulator to its calls without a response, by kind. ``rehearsal`` says that
@@ -80,10 +82,10 @@ def judgments_load(*, study: Study, exclusions: bool = True, rehearsal: bool = F
     items = items_load(study=study)
     rows = Judgment.objects.filter(study=study).order_by()
     counted = rows.filter(standing=Judgment.Standing.COUNTED).values_list("rater_id", "item_id", "response")
-    fetched = cast(dict[str, Any], copy_rows(counted, {"rater": "id", "item": "id", "response": "name"}))
-    ids, rater = distinct(fetched.pop("rater"))
-    item = items.numbers(fetched.pop("item"))
-    response = fetched.pop("response").sort_names()
+    numbering = Numbering()
+    fetched = copy_rows(counted, {"rater": numbering, "item": items.numbers, "response": "name"})
+    ids, rater = numbering.in_order(fetched.pop("rater"))
+    item, response = fetched.pop("item"), fetched.pop("response").sort_names()
     known = Rater.objects.in_bulk(ids.tolist())
     listed = [known[int(pk)] for pk in ids]
 
@@ -95,18 +97,21 @@ def judgments_load(*, study: Study, exclusions: bool = True, rehearsal: bool = F
     for reason, mask in masks:
         left_out[reason] += int((kept & mask).sum())
         kept &= ~mask
-    rater, item, code = rater[kept].astype(np.int64), item[kept].astype(np.int64), response.codes[kept]
+    code, names = response.codes, response.names
+    del response, masks
+    if not kept.all():
+        rater, item, code = rater[kept], item[kept], code[kept]
     raters, place = _named_raters(listed, np.flatnonzero(np.bincount(rater, minlength=len(listed))))
-    rater = place[rater]
-    order = np.argsort(item * max(len(raters.names), 1) + rater, kind="stable").astype(np.int32)
+    item, rater, code = sorted_together(item, place[rater], code)
+    return_free_memory()
     return Judgments(
         study=study,
         raters=raters,
         items=items,
-        rater=rater[order].astype(np.int32),
-        item=item[order].astype(np.int32),
-        response=code[order],
-        responses=response.names,
+        rater=rater,
+        item=item,
+        response=narrowed(code, len(names)),
+        responses=tuple(names),
         in_play=_in_play(study, items, exclusions=exclusions),
         left_out={reason: number for reason, number in left_out.items() if number},
         unparsable=_unparsable(study, raters),
@@ -169,7 +174,7 @@ def _by_exclusion(
     return list(masks.items())
 
 
-def _named_raters(listed: list[Rater], kept: npt.NDArray[Any]) -> tuple[Raters, Ids]:
+def _named_raters(listed: list[Rater], kept: npt.NDArray[Any]) -> tuple[Raters, Codes]:
     """The remaining raters, sorted by their names, which are made unique; and the new number of each old one."""
     uses = Counter(listed[n].name for n in kept)
     names = {
@@ -177,7 +182,7 @@ def _named_raters(listed: list[Rater], kept: npt.NDArray[Any]) -> tuple[Raters, 
         for n in kept
     }
     order = sorted(names, key=names.__getitem__)
-    place = np.full(len(listed), -1, dtype=np.int64)
+    place = np.full(len(listed), -1, dtype=np.int32)
     place[order] = np.arange(len(order))
     found = [listed[n] for n in order]
     raters = Raters(

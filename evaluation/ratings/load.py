@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -17,10 +17,11 @@ from annotator.hit_types.confidence import answer_variables
 from annotator.models import Item, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.agreement.value_forms import form_of
+from evaluation.core.names import json_pieces
 from evaluation.core.ratings_table import Ratings
 from evaluation.ratings.adjudications import AdjudicatedItem, adjudications_load
 from evaluation.ratings.attributes import Attribute, attribute_load, judgments_filter, judgments_part
-from evaluation.ratings.columns import Coded, Codes, distinct
+from evaluation.ratings.columns import Coded, Codes, distinct, taken
 from evaluation.ratings.items import Items
 from evaluation.ratings.judgments import Judgments, judgments_load
 from evaluation.ratings.mapping import Entries, map_pairs, map_responses
@@ -97,32 +98,42 @@ class StudyRatings:
         judgments, declared = self.judgments, self.entries.variables[number]
         row, suffix, value = self.entries.rows(number, self.owner, self.owners)
         labels, places = _labels(declared, self.entries.labels[number], self._gold_labels(declared.name))
-        suffixes = Coded(suffix.astype(np.int32), tuple(self.entries.suffixes)).sort_names()
-        width = max(len(suffixes.names), 1)
-        keys, unit = distinct(judgments.item[row].astype(np.int64) * width + suffixes.codes)
-        units = self._units(
-            (keys // width).astype(np.int32), Coded((keys % width).astype(np.int32), suffixes.names)
-        )
+        suffixes = Coded(suffix, tuple(self.entries.suffixes)).sort_names()
+        units, unit = self._units_of(taken(judgments.item, row), suffixes)
+        value = places[value]
         ratings = Ratings(
             raters=judgments.raters.names,
             units=self._unit_names(units),
             labels=labels,
-            rater=judgments.rater[row],
-            unit=unit.astype(np.int32),
-            value=places[value],
+            rater=taken(judgments.rater, row),
+            unit=unit,
+            value=value,
             level=cast("Level", declared.level),
             simulators=judgments.raters.simulators,
             abstain=frozenset(declared.abstain),
             scores=declared.scores,
             clusters=self._clusters(units),
         )
-        blank = np.flatnonzero(np.bincount(row, minlength=len(judgments)) == 0)
+        lacking = np.ones(len(judgments), dtype=bool)
+        lacking[row] = False
+        blank = np.flatnonzero(lacking)
         unanswered = judgments.rater[blank], judgments.item[blank]
         answered = len(judgments) - blank.size
         left_out = dict(judgments.left_out)
         if answered < len(judgments):
             left_out[f"without an answer on {declared.title.lower()}"] = len(judgments) - answered
         return VariableRatings(declared, ratings, units, answered, left_out, unanswered)
+
+    def _units_of(self, item: Codes, suffix: Coded) -> tuple[UnitColumns, Codes]:
+        """The distinct units of ratings, each an item and a suffix, and each rating's unit."""
+        width = len(suffix.names)
+        if width <= 1:
+            items, unit = distinct(item)
+            return self._units(items, Coded(np.zeros(items.size, dtype=np.int32), suffix.names)), unit
+        keys, unit = distinct(item.astype(np.int64) * width + suffix.codes)
+        return self._units(
+            (keys // width).astype(np.int32), Coded((keys % width).astype(np.int32), suffix.names)
+        ), unit
 
     def _gold_labels(self, variable: str) -> set[str]:
         """The correct labels of a variable; one that nobody gave is a label too."""
@@ -160,11 +171,11 @@ class StudyRatings:
         ]
         return _coded([e for e, _ in own]), _coded([s for _, s in own])
 
-    def _unit_names(self, units: UnitColumns) -> tuple[str, ...]:
+    def _unit_names(self, units: UnitColumns) -> Sequence[str]:
         """Unique names of units: the item's key, with the suffix if the item isn't the unit."""
-        keys = self.judgments.items.key.take(units.item).values("")
+        keys = self.judgments.items.keys_of(units.item)
         if units.suffix.names == ("",):
-            return tuple(keys)
+            return keys
         names = [
             f"{key} · {end}" if end else key for key, end in zip(keys, units.suffix.values(""), strict=True)
         ]
@@ -177,7 +188,7 @@ class StudyRatings:
         """Each unit's instance; an item without one is a cluster by itself."""
         codes = units.instance.codes.astype(np.int64)
         codes = np.where(codes >= 0, codes, len(units.instance.names) + units.item.astype(np.int64))
-        return distinct(codes)[1].astype(np.int32)
+        return distinct(codes)[1]
 
     def of_group(self, attribute: Attribute, code: int) -> StudyRatings:
         """The ratings of one group of items, or of raters (with all simulators); nothing is read or parsed again.
@@ -256,7 +267,12 @@ class StudyRatings:
         judgments, items = self.judgments, self.judgments.items
         columns: list[Any] = [judgments.raters.names, judgments.raters.is_simulator]
         columns += [judgments.raters.is_rehearsal, judgments.responses, judgments.left_out]
-        columns += [judgments.unparsable, judgments.rater, judgments.item, judgments.response]
+        columns += [
+            judgments.unparsable,
+            judgments.rater,
+            judgments.item,
+            judgments.response.astype(np.int32),
+        ]
         columns += [items.key, items.role, items.condition, items.instance_names, items.system]
         columns += [items.generator, items.kind, items.output, items.real_output]
         columns += [items.gold, items.follow_up_gold]
@@ -300,8 +316,7 @@ def study_ratings(
     else:
         width = max(len(judgments.responses), 1)
         keys, numbers = distinct(judgments.item.astype(np.int64) * width + judgments.response)
-        owner = numbers.astype(np.int32)
-        owners = keys.size
+        owner, owners = numbers, keys.size
         pairs = zip((keys // width).tolist(), (keys % width).tolist(), strict=True)
         entries = map_pairs(hit_type, pairs, judgments.responses, _payloads(study))
     gold = _gold(judgments.items) if hit_type.external else {}
@@ -342,8 +357,9 @@ def _feed(digest: Any, value: Any) -> None:
     """Put a value into a digest, with its shape, so that no two different tables look alike."""
     if isinstance(value, Coded):
         column = value.sort_names()
-        _feed(digest, column.names)
-        _feed(digest, column.codes)
+        for piece in json_pieces(column.names):
+            digest.update(piece.encode())
+        _feed(digest, column.codes.astype(np.int32, copy=False))
     elif isinstance(value, np.ndarray):
         digest.update(f"{value.dtype.str}{value.shape}".encode())
         digest.update(np.ascontiguousarray(value).data)

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from annotator.hit_types.base import HitType, Variable
-
-Ints = npt.NDArray[np.int64]
+from evaluation.ratings.columns import Codes, taken
 
 
 @dataclass
@@ -57,19 +55,30 @@ class Entries:
             self.suffix.append(self.suffixes.setdefault(rating.unit, len(self.suffixes)))
             self.value.append(labels[rating.value])
 
-    def rows(self, number: int, owner_of_row: npt.NDArray[np.int32], owners: int) -> tuple[Ints, Ints, Ints]:
+    def rows(self, number: int, owner_of_row: Codes, owners: int) -> tuple[Codes, Codes, Codes]:
         """One variable's ratings over all rows: the row, unit suffix and value of each."""
         kept = np.flatnonzero(np.frombuffer(self.variable, dtype=np.int64) == number)
         owner = np.frombuffer(self.owner, dtype=np.int64)[kept]
+        suffix, value = (
+            np.frombuffer(column, dtype=np.int64)[kept].astype(np.int32)
+            for column in (self.suffix, self.value)
+        )
+        if not owner.size:
+            none = np.zeros(0, dtype=np.int32)
+            return none, none, none
         counts = np.bincount(owner, minlength=owners)
-        first = np.concatenate(([0], np.cumsum(counts)[:-1])) if owners else np.zeros(0, dtype=np.int64)
+        if counts.max() <= 1:  # as for most types: no array of 8 bytes for each row
+            row = np.flatnonzero((counts > 0)[owner_of_row]).astype(np.int32)
+            entry = np.zeros(owners, dtype=np.int32)
+            entry[owner] = np.arange(owner.size, dtype=np.int32)
+            own = taken(owner_of_row, row)
+            return row, suffix[entry][own], value[entry][own]
+        first = np.concatenate(([0], np.cumsum(counts)[:-1]))
         per_row = counts[owner_of_row]
-        row = np.repeat(np.arange(owner_of_row.size, dtype=np.int64), per_row)
-        within = np.arange(row.size, dtype=np.int64) - np.repeat(np.cumsum(per_row) - per_row, per_row)
-        entry = kept[first[owner_of_row[row]] + within]
-        suffix = np.frombuffer(self.suffix, dtype=np.int64)[entry]
-        value = np.frombuffer(self.value, dtype=np.int64)[entry]
-        return row, suffix, value
+        row = np.repeat(np.arange(owner_of_row.size, dtype=np.int32), per_row)
+        entries = np.arange(row.size, dtype=np.int64)
+        entries += np.repeat(first[owner_of_row] - (np.cumsum(per_row) - per_row), per_row)
+        return row, suffix[entries], value[entries]
 
 
 def map_responses(hit_type: HitType, responses: Iterable[str]) -> Entries:

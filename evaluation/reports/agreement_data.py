@@ -32,7 +32,8 @@ class Agreement:
     """Agreement among people, and between people and each simulator."""
 
     labels: str
-    ratings: Ratings
+    #: All ratings of the variable, whatever the label set.
+    whole: Ratings
     kappas: PairwiseKappa
     pairs: list[dict[str, Any]]
     human_human: Estimate
@@ -53,6 +54,11 @@ class Agreement:
     #: By name: Fleiss' kappa for unequal numbers of raters, AC2 and intraclass correlations, as far as they apply.
     further: dict[str, Estimate] = field(default_factory=dict)
     by_simulator: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def ratings(self) -> Ratings:
+        """The ratings that the statistics are of; of a part of the labels made each time, since they'd double a report's memory."""
+        return self.whole.without_abstain() if self.labels == "statements" else self.whole
 
     @property
     def nominal(self) -> KappaMeans:
@@ -114,7 +120,7 @@ def agreement_of(
     listed = named and len(ratings.raters) <= 200
     return Agreement(
         labels=labels,
-        ratings=ratings,
+        whole=whole,
         kappas=kappa.pairs,
         pairs=[row for row in kappa.rows() if row["n"]] if listed else [],
         human_human=kappa.mean["people"],

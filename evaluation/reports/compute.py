@@ -12,6 +12,7 @@ from typing import Any
 
 from annotator.models import Study
 from evaluation.agreement import PerRater
+from evaluation.core.free_memory import return_free_memory
 from evaluation.core.version import libraries, software
 from evaluation.ratings.arms import arm_ratings
 from evaluation.ratings.attributes import attribute_load
@@ -73,6 +74,7 @@ def compute(
     choices do not fit the study (a rule that names a rater who has not judged) or a stored response cannot be read.
     """
     content, inputs_hash = _content(study, choices, progress, plan)
+    return_free_memory()
     return Computed(content, inputs_hash, figures_draw(content, progress) if figures else {})
 
 
@@ -116,6 +118,7 @@ def compute_across(
     content, inputs_hash = _content_across(
         sorted(studies, key=lambda study: study.pk), choices, progress, plan
     )
+    return_free_memory()
     return Computed(content, inputs_hash, figures_draw(content, progress) if figures else {})
 
 
@@ -260,6 +263,7 @@ def _sections(context: Context, *, skip: Collection[str] = ()) -> dict[str, Sect
         found = part.build(context)
         if found is not None:
             sections[part.name] = with_deviations(found, [context])
+        return_free_memory()
     return sections
 
 

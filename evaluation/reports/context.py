@@ -240,19 +240,19 @@ class Context:
         """Sentences on what ``follow_ups`` leaves out, for the notes of a table; empty if it leaves nothing out."""
         whole = self.base(variable).base
         notes = []
-        if baseline := int(np.count_nonzero(whole.kind == BASELINE_KIND)):
+        explained = ~whole.among("kind", {BASELINE_KIND})
+        if baseline := int(np.count_nonzero(~explained)):
             notes.append(
                 f"Left out: {plural(baseline, 'follow-up')} written without the explanation (baseline)."
             )
-        forced = np.isin(np.asarray(whole.system, dtype=str), sorted(self.forced_systems))
-        if number := int(np.count_nonzero(forced & (whole.kind != BASELINE_KIND))):
+        if number := int(np.count_nonzero(whole.among("system", self.forced_systems) & explained)):
             notes.append(
                 f"Left out: {plural(number, 'follow-up')} of forced explanations, which are compared in P1 Table 2 only."
             )
-        generators = sorted(set(whole.generator[whole.kind != BASELINE_KIND]) - {""})
+        generators = sorted(whole.take(explained).distinct("generator") - {""})
         size = self.hit_type.defaults.follow_ups
         used = len(self.follow_ups(variable, forced=True)[0]) if self.follow_ups(variable) else 0
-        if len(generators) > 1 and used < int(np.count_nonzero(whole.kind != BASELINE_KIND)):
+        if len(generators) > 1 and used < int(np.count_nonzero(explained)):
             notes.append(
                 f"At most {size} follow-ups of each explanation, drawn in turn from {' and '.join(generators)} "
                 f"(seed {self.choices.seed})."

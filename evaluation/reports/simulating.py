@@ -35,7 +35,7 @@ class Judge:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        return tuple(name for name in self.tables[0].codes("system")[1] if name) if self.tables else ()
+        return tuple(name for name in self.tables[0].names("system") if name) if self.tables else ()
 
 
 def judges(ctx: Context) -> list[Judge]:
@@ -88,10 +88,11 @@ def shared_instances(judge: Judge) -> frozenset[str]:
         for one in counts
         for instance, system in zip(one.instance[one.known > 0], one.system[one.known > 0], strict=True)
     }
+    systems = judge.systems
     return frozenset(
         instance
         for instance in {instance for instance, _ in known}
-        if all((instance, system) in known for system in judge.systems)
+        if all((instance, system) in known for system in systems)
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from evaluation.core.estimand import Raters
 from evaluation.core.estimate import NAN, Estimate
 from evaluation.core.ratings_table import Ratings
+from evaluation.metrics import FollowUps
 from evaluation.planning.by_money import Components, DesignRow, best_of, components_of, plan_money
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
@@ -66,21 +67,30 @@ def _numbers_of(ctx: Context) -> tuple[str, Ratings | None, int]:
         return "", None, 0
     if "simulatability" in ctx.hit_type.measures:
         (base,) = ctx.follow_ups(name, "majority")
-        real = dict(zip(map(str, base.unit), base.real, strict=True))
         ratings = ratings.without_abstain()
-        own = np.array([real.get(unit) or "" for unit in ratings.units], dtype=object)
-        kept = own[ratings.unit] != ""
-        ratings = ratings.where(kept)
+        real, outputs = _real_outputs(ctx, base)
+        ratings = ratings.where(real[ratings.unit] >= 0)
         if not len(ratings):
             return "", None, judged
-        labels = np.array(ratings.labels, dtype=object)
-        right = _as_share(ratings, labels[ratings.value] == own[ratings.unit])
+        wanted = np.array([outputs.get(label, -2) for label in ratings.labels], dtype=real.dtype)
+        right = _as_share(ratings, wanted[ratings.value] == real[ratings.unit])
         return "the share of right predictions", right, judged
     if set(ratings.labels) <= set(ratings.scores) or ratings.level in ("interval", "ratio"):
         return f"the mean of “{ctx.headline.title}”", ratings, judged
     most = int(np.bincount(ratings.value, minlength=len(ratings.labels)).argmax())
     label = ctx.label_words(ratings.labels[most])
     return f"the share of “{label}”", _as_share(ratings, ratings.value == most), judged
+
+
+def _real_outputs(ctx: Context, base: FollowUps) -> tuple[np.ndarray, dict[str, int]]:
+    """Each unit's real output as a code, -1 where none is known, and the outputs' codes."""
+    units, real = ctx.data.table(ctx.headline.name).units, base.column("real")
+    codes = {name: code for code, name in enumerate(real.names) if name}
+    kind = real.codes.dtype
+    known = np.array([*(codes.get(name, -1) for name in real.names), -1], dtype=kind)
+    by_item = np.full(len(ctx.data.judgments.items), -1, dtype=kind)
+    by_item[base.column("unit").codes] = known[real.codes]
+    return np.where(units.suffix.among({""}), by_item[units.item], kind.type(-1)), codes
 
 
 def _without(judged: int, numbers: int) -> list[str]:

@@ -49,8 +49,8 @@ def p1_table1(ctx: Context) -> Section | None:
         rule = judge.rule
         note = f"Which follow-ups can be simulated was decided by: {judge.name.lower()}."
     table = every_generator(ctx, rule)
-    explained = table.generator[table.kind != BASELINE_KIND]
-    generators = sorted(set(explained) - {""})
+    explained = table.take(~table.among("kind", {BASELINE_KIND}))
+    generators = sorted(explained.distinct("generator") - {""})
     part, sampled = part_of(ctx, table)
     rows = diversity_by_generator(
         part,
@@ -109,7 +109,7 @@ def p1_table1(ctx: Context) -> Section | None:
 
 def _differences(ctx: Context, rows: list[Diversity], table: FollowUps, rule: str) -> list[Table]:
     """Every generator and the mix against the baseline, and the mix against each generator, as in the paper's text."""
-    baselines = set(table.generator[table.kind == BASELINE_KIND])
+    baselines = table.where("kind", BASELINE_KIND).distinct("generator")
     mixed = [row for row in rows if row.generator.startswith(MIXED)]
     single = [row for row in rows if row.generator not in baselines and row not in mixed]
     pairs = [(row, other) for row in [*single, *mixed] for other in rows if other.generator in baselines]
@@ -161,7 +161,7 @@ def part_of(ctx: Context, table: FollowUps) -> tuple[FollowUps, list[str]]:
 def _in_mix(ctx: Context, rule: str, part: FollowUps) -> FollowUps:
     """Those of the follow-ups that systems are compared on: the same mix as in every other table."""
     mix = ctx.follow_ups(ctx.headline.name, rule)[0]
-    return part.take(np.isin(np.asarray(part.unit, dtype=str), np.asarray(mix.unit, dtype=str)))
+    return part.take(part.units_in(mix))
 
 
 def _simulatable(ctx: Context, rule: str, table: FollowUps, row: Diversity) -> Estimate:
@@ -177,7 +177,7 @@ def _simulatable(ctx: Context, rule: str, table: FollowUps, row: Diversity) -> E
 def every_generator(ctx: Context, rule: str) -> FollowUps:
     """All follow-ups with a rule's labels, including the baseline; Table 1 doesn't include forced explanations."""
     table = ctx.all_follow_ups(ctx.headline.name, rule)[0]
-    return table.take(np.array([system not in ctx.forced_systems for system in table.system], dtype=bool))
+    return table.take(~table.among("system", ctx.forced_systems))
 
 
 def _mixed(ctx: Context, generators: list[str]) -> list[str]:
@@ -190,7 +190,7 @@ def _mixed(ctx: Context, generators: list[str]) -> list[str]:
 
 
 def _baselines(table: FollowUps) -> list[str]:
-    names = sorted(set(table.generator[table.kind == BASELINE_KIND]))
+    names = sorted(table.where("kind", BASELINE_KIND).distinct("generator"))
     return [f"Baseline, written without the explanation and in no mix: {', '.join(names)}."] if names else []
 
 

@@ -31,7 +31,7 @@ def p1_table2(ctx: Context) -> Section | None:
     """Normal compared with forced explanations of one model, and precision of every two systems, instance by instance."""
     rule = rule_of(ctx)
     tables = ctx.follow_ups(ctx.headline.name, rule, forced=True)
-    everyone = in_layout(ctx, sorted(set(tables[0].system) - {""})) if tables else []
+    everyone = in_layout(ctx, sorted(tables[0].distinct("system") - {""})) if tables else []
     if len(everyone) < 2 or len(everyone) > MOST:
         return None
     table = tables[0]

@@ -53,7 +53,7 @@ class _Measured:
         self.judge = judge
         self.systems = in_layout(ctx, judge.systems)
         self.instances = shared_instances(judge)
-        self.seen = len(set(judge.tables[0].instance))
+        self.seen = len(judge.tables[0].distinct("instance"))
         inside = judge.only(of_instances(self.instances))
         self.common = {s: measure(ctx, inside.only(of_system(s))) for s in self.systems}
         self.all = {s: measure(ctx, judge.only(of_system(s))) for s in self.systems}

@@ -23,7 +23,7 @@ def p1_table5(ctx: Context) -> Section | None:
     """Correlation of generality with precision over the systems of an instance, then the mean over instances."""
     rule = rule_of(ctx)
     tables = ctx.follow_ups(ctx.headline.name, rule)
-    if not tables or len(set(tables[0].system)) < 2:
+    if not tables or len(tables[0].distinct("system")) < 2:
         return None
     table, sampled = part_of(ctx, tables[0])
     counts = per_explanation(table)

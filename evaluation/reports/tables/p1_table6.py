@@ -26,7 +26,7 @@ def p1_table6(ctx: Context) -> Section | None:
     if ctx.choices.restriction == "common":
         kept = judge.only(of_instances(shared_instances(judge)))
     counts = per_explanation(kept.tables[0])
-    output, gold, instance, system = _starters(ctx, set(map(str, kept.tables[0].instance)))
+    output, gold, instance, system = _starters(ctx, kept.tables[0].distinct("instance"))
     options = ctx.resampling
     accuracy = task_accuracy(output, gold, instance, system, **options)
     precision = mean_over_systems(
@@ -87,8 +87,8 @@ def _starters(
 ) -> tuple[list[str | None], list[str | None], list[str], list[str]]:
     """Each explanation of these instances once: the system's own answer, the right one, instance and system."""
     items, in_play = ctx.data.judgments.items, ctx.data.judgments.in_play
-    forced = np.isin(items.system.values("").astype(str), sorted(ctx.forced_systems))
-    among = np.isin(items.instance_names.values("").astype(str), sorted(instances))
+    forced = items.system.among(ctx.forced_systems)
+    among = items.instance_names.among(instances)
     explained = np.flatnonzero(in_play & (items.explanation >= 0) & ~forced & among)
     _, first = np.unique(items.explanation[explained], return_index=True)
     rows = explained[first]
