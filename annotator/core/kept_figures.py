@@ -3,7 +3,8 @@
 Counting a million judgments takes seconds; a page should not. A statement that goes over a whole study is declared as a
 ``StudyCount``. On the pages of a large study, inside ``figures_kept``, its rows come from the cache; if they are older than
 ``FRESH_SECONDS``, a job counts them again for the next visit. After a researcher's change they are counted again for the page that
-follows, unless that took longer than ``SLOW_SECONDS`` the last time. Everywhere else (services, exports, the API, small
+follows, unless that took longer than ``SLOW_SECONDS`` the last time. A page with a time ``limit`` doesn't wait for a first count that
+takes longer: a job counts it, and the page says so (``BeingCounted``). Everywhere else (services, exports, the API, small
 studies) and without a cache, the statement is executed.
 """
 
@@ -21,6 +22,8 @@ from hashlib import sha256
 from typing import Any, ClassVar
 
 from django.core.cache import cache
+from django.db import OperationalError, transaction
+from psycopg.errors import QueryCanceled
 
 from annotator.core.jobs import enqueue
 from annotator.core.replica import reading_from
@@ -31,6 +34,8 @@ LARGE = 20_000
 FRESH_SECONDS = 30
 #: What took longer to count isn't counted again in a request after a researcher has changed something, but by a job.
 SLOW_SECONDS = 2
+#: How long a page waits for a figure that has never been counted; then a job counts it.
+FIRST_SECONDS = 4
 #: For this long, a page waits for the job that counts something for the first time.
 ASKED_SECONDS = 300
 #: Figures that nobody has looked at for this long are forgotten.
@@ -46,6 +51,8 @@ class Kept:
     """The studies of a page, and when each figure on it was counted."""
 
     studies: tuple[int, ...]
+    #: How many seconds a statement may take that was never executed; None: as long as it takes.
+    limit: float | None = None
     counted: list[datetime] = field(default_factory=list)
 
     @property
@@ -58,9 +65,10 @@ _page: ContextVar[Kept | None] = ContextVar("kept_figures", default=None)
 
 
 @contextmanager
-def figures_kept(*studies: int) -> Iterator[Kept]:
-    """Use the stored figures of these studies in this block; none without studies."""
-    kept = Kept(studies)
+def figures_kept(*studies: int, limit: float | None = None) -> Iterator[Kept]:
+    """Use the stored figures of these studies in this block; none without studies. With a ``limit``, whoever begins the block expects
+    ``BeingCounted``."""
+    kept = Kept(studies, limit)
     token = _page.set(kept if studies else None)
     try:
         yield kept
@@ -77,6 +85,10 @@ def figures_since() -> datetime | None:
 def figures_changed(study_pk: int) -> None:
     """Have a study's figures counted again for its next page, because a researcher has changed something."""
     cache.set(_changed(study_pk), time.time(), KEPT_SECONDS)
+
+
+class BeingCounted(Exception):
+    """A figure of the page was never counted, and that takes too long for a request: a job does it."""
 
 
 class StudyCount:
@@ -104,7 +116,7 @@ class StudyCount:
         cached = cache.get_many([key, *changes])
         entry = cached.get(key)
         if entry is None:
-            return self.renew(values)
+            return self._first(values, kept.limit)
         changed = any(cached.get(change, 0) >= entry["at"] for change in changes)
         if changed and entry.get("took", 0) < SLOW_SECONDS:
             return self.renew(values)
@@ -130,21 +142,52 @@ class StudyCount:
             return self._execute(values)
         return None if time.time() - since < ASKED_SECONDS else self.renew(values)
 
-    def renew(self, values: Values) -> list[tuple[Any, ...]]:
-        """Count now and store the rows."""
+    def _first(self, values: Values, limit: float | None) -> list[tuple[Any, ...]]:
+        """Count for the first time. Raises ``BeingCounted`` if that takes longer than the limit, or a job is about to do it."""
+        asked = f"{self._key(values)}:first"
+        if limit is None or self.count is not None:
+            return self.renew(values)
+        since = cache.get(asked)
+        if since is not None:
+            if time.time() - since < ASKED_SECONDS:
+                raise BeingCounted
+            return self.renew(values)  # no worker has done it
+        try:
+            return self.renew(values, limit=limit)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, QueryCanceled):
+                raise
+        cache.add(asked, time.time(), ASKED_SECONDS * 2)
+        if cache.get(asked) is None:  # there is no cache that a job could write to
+            return self.renew(values)
+        enqueue("annotator.figures_renew", figures=self.name, values=values)
+        raise BeingCounted
+
+    def renew(self, values: Values, *, limit: float | None = None) -> list[tuple[Any, ...]]:
+        """Count now and store the rows; a statement is cancelled after ``limit`` seconds."""
         at = time.time()
-        rows = self._execute(values)
+        rows = self._execute(values, limit)
         entry: dict[str, Any] = {"at": at, "took": time.time() - at, "rows": _written(rows)}
         slow = entry["took"] > SLOW_SECONDS
         cache.set(self._key(values), entry, SLOW_KEPT_SECONDS if slow else KEPT_SECONDS)
         return rows
 
-    def _execute(self, values: Values) -> list[tuple[Any, ...]]:
+    def _execute(self, values: Values, limit: float | None = None) -> list[tuple[Any, ...]]:
         if self.count is not None:
             return self.count(*values)
-        with reading_from().cursor() as cursor:
+        reading = reading_from()
+        if limit is None:
+            with reading.cursor() as cursor:
+                cursor.execute(self.sql, values)
+                return cursor.fetchall()
+        with transaction.atomic(using=reading.alias), reading.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {round(limit * 1000)}")
             cursor.execute(self.sql, values)
-            return cursor.fetchall()
+            rows = cursor.fetchall()
+            cursor.execute(
+                "SET LOCAL statement_timeout TO DEFAULT"
+            )  # this may be a savepoint of a longer transaction
+            return rows
 
     def _key(self, values: Values) -> str:
         text = json.dumps([self.name, self.sql, values], sort_keys=True)

@@ -14,12 +14,20 @@ from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
-from annotator.core.kept_figures import figures_changed, figures_kept, figures_since
+from annotator.core.kept_figures import (
+    FIRST_SECONDS,
+    BeingCounted,
+    figures_changed,
+    figures_kept,
+    figures_since,
+)
 from annotator.models import Membership, Study
 from annotator.selectors.study import ROLES, known_hit_type, study_get_for, study_role
 from annotator.services.audit import people_viewed
 
 VIEWER, REVIEWER, EDITOR, OWNER = ROLES
+#: When a page whose figures are being counted opens itself again.
+AGAIN_SECONDS = 5
 Page = Callable[..., HttpResponseBase]
 
 
@@ -167,12 +175,24 @@ def study_page(
                     return view(request, study, **rest)
                 finally:
                     figures_changed(study.pk)
-            with figures_kept(study.pk):
-                return view(request, study, **rest)
+            try:
+                with figures_kept(study.pk, limit=FIRST_SECONDS):
+                    return view(request, study, **rest)
+            except BeingCounted:
+                return being_counted(request, study)
 
         return found
 
     return decorate
+
+
+def being_counted(request: HttpRequest, study: Study) -> HttpResponse:
+    """Instead of a page whose figures are counted for the first time: it opens itself again. A part of a page stays as it is."""
+    if request.headers.get("HX-Request"):
+        return HttpResponse(status=204)
+    page = render(request, study, "being_counted", tab="", status=202)
+    page["Refresh"] = str(AGAIN_SECONDS)
+    return page
 
 
 def role_of(request: HttpRequest, study: Study) -> Membership.Role | None:

@@ -13,8 +13,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotator.admin.study_pages import frame
 from annotator.core import kept_figures
-from annotator.core.kept_figures import StudyCount, figures_changed, figures_kept
+from annotator.core.kept_figures import BeingCounted, StudyCount, figures_changed, figures_kept
 from annotator.models import Study, User
 from annotator.selectors import study as study_selectors
 from annotator.tasks import figures_renew_task
@@ -105,6 +106,69 @@ def test_after_a_change_what_takes_long_is_counted_by_a_job(
         assert page.since is not None, "the page says how old the figures are"
         figures_renew_task(**asked[0])
         assert counted.rows([study.pk]) == [(2,)]
+    assert len(asked) == 1
+
+
+@pytest.fixture
+def slow() -> Iterator[StudyCount]:
+    yield StudyCount(
+        "slow in a test", "SELECT count(*), pg_sleep(0.3)::text FROM annotator_study WHERE id = %s"
+    )
+    del StudyCount.declared["slow in a test"]
+
+
+def test_a_page_does_not_wait_for_a_long_first_count(
+    slow: StudyCount, study: Study, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with figures_kept(study.pk, limit=0.05):
+        for _ in range(2):
+            with pytest.raises(BeingCounted):
+                slow.rows([study.pk])
+        assert asked == [{"figures": "slow in a test", "values": [study.pk]}], (
+            "one job, however often it's asked"
+        )
+        with CaptureQueriesContext(connection) as seen, pytest.raises(BeingCounted):
+            slow.rows([study.pk])
+        assert len(seen) == 0, "nothing is counted while a job does it"
+        figures_renew_task(**asked[0])
+        assert slow.rows([study.pk]) == [(1, "")]
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("0",), "what follows may take as long as it likes"
+
+
+@pytest.mark.parametrize("why", ["no worker", "no cache"])
+def test_a_long_first_count_is_made_in_the_request_if_no_job_does_it(
+    why: str, slow: StudyCount, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why == "no cache":
+        monkeypatch.setattr(kept_figures.cache, "get_many", lambda keys: {})
+        monkeypatch.setattr(kept_figures.cache, "get", lambda key: None)
+    with figures_kept(study.pk, limit=0.05):
+        if why == "no worker":
+            with pytest.raises(BeingCounted):
+                slow.rows([study.pk])
+            older(monkeypatch, kept_figures.ASKED_SECONDS + 1)
+        assert slow.rows([study.pk]) == [(1, "")]
+
+
+def test_a_page_that_is_being_counted_says_so_and_opens_itself_again(
+    study: Study, researcher: User, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raters = StudyCount.declared["raters of a study"]
+    sleeping = "FROM (SELECT pg_sleep(0.3)) long CROSS JOIN annotator_judgment j"
+    monkeypatch.setattr(raters, "sql", raters.sql.replace("FROM annotator_judgment j", sleeping))
+    monkeypatch.setattr(frame, "FIRST_SECONDS", 0.05)
+    client = Client()
+    client.force_login(researcher)
+    address = f"/admin/annotator/study/{study.pk}/raters/"
+    page = client.get(address)
+    assert (page.status_code, page["Refresh"]) == (202, "5")
+    assert "This page is being counted" in page.content.decode()
+    part = client.get(address, headers={"HX-Request": "true"})
+    assert (part.status_code, part.content) == (204, b"")
+    figures_renew_task(**asked[0])
+    assert "Counted at" in client.get(address).content.decode()
     assert len(asked) == 1
 
 
