@@ -63,6 +63,9 @@ BENCHMARKS = {
         "queries and server time of each page of a study with a million judgments",
         servers=True,
     ),
+    "scale": Benchmark(
+        "benchmarks.scale", "every figure of docs/scale.md again, one command after the other"
+    ),
     "soak": Benchmark(
         "benchmarks.soak.run", "many annotators while every process is killed again and again, with ledgers"
     ),
