@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from annotator.hit_types.arms import arm_of
 from annotator.models import Instance, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.planning.plan_document import PlanError
 from evaluation.services.analysis_plan import plan_save, plan_seal
+from tests.annotator.services.control_studies import control_study
 from tests.evaluation.reports.plans import judge, sealed_study
 from tests.evaluation.reports.studies import cells_of, computed
-from tests.factories import make_item, make_rater, make_study, record_judgment
+from tests.factories import make_item, make_judgment, make_rater, make_study, record_judgment
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +104,44 @@ def test_answers_before_and_after_an_explanation_can_be_planned() -> None:
         ("All", "Difference"),
     }
     assert {column for _, column in planned_cells(content, "p3-table-3")} == {"robot-b %"}
+
+
+def test_what_an_explanation_adds_can_be_planned() -> None:
+    study = control_study(
+        instances=24,
+        systems=2,
+        follow_ups=1,
+        launched=False,
+        redundancy=3,
+        answer_only_raters=0,
+        nothing_raters=3,
+    )
+    plan_save(
+        study=study,
+        document={
+            "hypotheses": [
+                one("N", "nsg", value=0),
+                one("G", "gain", "robot-0", value=0.9, direction="less"),
+                one("D", "gain", "robot-0", against="robot-1"),
+            ]
+        },
+    )
+    plan_seal(study=study)
+    for number, item in enumerate(study.items.order_by("key")):
+        for place in range(3):
+            rater = make_rater(f"{arm_of(item.payload) or 'with'}-{place}")
+            wrong = (number + place) % (2 if arm_of(item.payload) else 11) == 0
+            make_judgment(item, rater, "no" if wrong else "yes")
+    content = computed(study, replicates=100).content
+    results, table = cells_of(content, "planned-comparisons"), cells_of(content, "simulatability-gain")
+    assert results["N", "Value"]["value"] == pytest.approx(table["People All nothing", "NSG"]["value"])
+    assert results["N", "Value"]["low"] > 0
+    assert results["N", "Result"]["text"] == "supported"
+    assert results["G", "Value"]["value"] == pytest.approx(table["People robot-0 nothing", "Gain"]["value"])
+    assert results["G", "Result"]["text"] == "supported"
+    assert results["D", "Difference"]["n"] == 24
+    marked = planned_cells(content, "simulatability-gain")
+    assert {("People All nothing", "NSG"), ("People robot-0 nothing", "Gain")} <= marked
 
 
 def test_watched_shares_have_valid_intervals_and_unknown_variables_are_named() -> None:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from annotator.models import Study
+from annotator.models import FollowUp, Study
 from evaluation.reports.choices import Choices
 from evaluation.reports.exports import export
 from tests.annotator.services.control_studies import control_study, imported
@@ -120,6 +120,20 @@ def test_groups_have_columns(study: Study) -> None:
     cells = cells_of(computed(study, by="domain").content, "simulatability-gain")
     assert cells["People robot-0 nothing", "domain birds Gain"]["value"] == pytest.approx(1 / 3)
     assert cells["People robot-0 nothing", "domain fish Gain"]["value"] == pytest.approx(-2 / 3)
+
+
+def test_generators_of_follow_ups_have_a_table_of_their_own(study: Study) -> None:
+    """The first instance's follow-ups are one generator's, the second's another's."""
+    for place, generator in enumerate(("gpt-4", "polyjuice")):
+        FollowUp.objects.filter(items__study=study, instance__key=f"x{place}").update(
+            generator=generator
+        )
+    cells = cells_of(computed(study).content, "simulatability-gain-generators")
+    assert cells["People gpt-4 nothing", "With"]["value"] == pytest.approx((2 / 3 + 1) / 2)
+    assert cells["People gpt-4 nothing", "Without"]["value"] == pytest.approx((1 / 3 + 0) / 2)
+    assert cells["People gpt-4 nothing", "Helped"]["value"] == pytest.approx(1.0)
+    assert cells["People polyjuice nothing", "Gain"]["value"] == pytest.approx(1 / 3 - 1)
+    assert cells["People polyjuice nothing", "Misled"]["value"] == pytest.approx(1.0)
 
 
 def test_every_form_of_the_report_has_it(study: Study) -> None:

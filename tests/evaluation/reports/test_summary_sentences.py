@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from annotator.hit_types.arms import arm_of
 from annotator.models import Study
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute, compute_across
+from tests.annotator.services.control_studies import control_study
 from tests.evaluation.reports.one_truth import check_one_truth, check_sentences
 from tests.evaluation.reports.paper_studies import (
     p1_study,
@@ -20,7 +22,7 @@ from tests.evaluation.reports.paper_studies import (
     system_is,
     typed,
 )
-from tests.evaluation.reports.studies import small_study, table_of
+from tests.evaluation.reports.studies import cells_of, small_study, table_of
 from tests.factories import make_item, make_judgment, make_rater, make_study, simulation_payload
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +35,30 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "P3 properties": lambda: p3_properties_study(),
     "two systems": lambda: larger_study(),
     "with a simulator": lambda: small_study(simulator=True),
+    "control arms": lambda: armed_study(),
 }
+
+
+def armed_study() -> Study:
+    """Three raters on twelve instances of two systems, with the explanation and with nothing shown."""
+    study = control_study(
+        instances=12,
+        systems=2,
+        follow_ups=1,
+        launched=False,
+        redundancy=3,
+        answer_only_raters=0,
+        nothing_raters=3,
+    )
+    for number, item in enumerate(study.items.order_by("key")):
+        arm = arm_of(item.payload)
+        for place in range(3):
+            make_judgment(
+                item,
+                make_rater(f"{arm or 'with'}-{place}"),
+                "no" if (number + place) % (4 if arm else 7) == 0 else "yes",
+            )
+    return study
 
 
 def larger_study() -> Study:
@@ -60,6 +85,14 @@ def content_of(*studies: Study, **choices: Any) -> dict[str, Any]:
     if len(studies) > 1:
         return compute_across(studies=studies, choices=parsed, figures=False).content
     return compute(study=studies[0], choices=parsed, figures=False).content
+
+
+def test_what_the_explanation_adds_is_summed_up() -> None:
+    content = content_of(armed_study())
+    summary = " ".join(next(one for one in content["sections"] if one["id"] == "summary")["prose"])
+    gain = cells_of(content, "simulatability-gain")["People All nothing", "Gain"]
+    assert gain["low"] is not None
+    assert f"The gain is {100 * gain['value']:.1f}" in summary, summary
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from lxml import html
 
 from annotator.core import kept_figures
-from annotator.models import Rater, Study
+from annotator.models import FollowUp, Rater, Study
 from annotator.selectors import study as study_selectors
 from annotator.selectors.contested import contested_items, filter_choices
 from annotator.services.exclusion import exclusion_make
@@ -58,6 +58,23 @@ def test_each_table_divides_the_disagreement_and_leads_to_its_items() -> None:
     assert [one.text_content() for one in listed.xpath("//article//h3/a")] == ["ya2"]
     review = page.xpath("//a[@href=$url]", url=reverse("evaluation:disagreement", args=[study.pk]))
     assert review
+
+
+def test_kinds_of_follow_up_have_a_table_that_leads_to_their_items() -> None:
+    study = small_study()
+    client = client_of(study)
+    for item in study.items.select_related("follow_up"):
+        FollowUp.objects.filter(pk=item.follow_up_id).update(
+            kind="negation" if item.key == "ya2" else "delete"
+        )
+    page = page_of(client, study)
+    rows = page.xpath("//section[h2='Kinds of follow-up']//tbody/tr")
+    assert rows[0].xpath("string(./th | ./td[1])").strip() == "negation", (
+        "it has all of the disagreement"
+    )
+    assert [cell.text_content() for cell in rows[0].xpath("./th | ./td")][2] == "100.0"
+    (address,) = rows[0].xpath(".//a/@href")
+    assert keys_listed(client, address) == ["ya2"]
 
 
 def keys_listed(client: Client, address: str) -> list[str]:
