@@ -256,6 +256,27 @@ def test_all_who_have_not_answered_get_a_message_once(researcher_client: Client,
     )
 
 
+def test_a_selection_gets_a_message_and_nobody_else(researcher_client: Client, study: Study) -> None:
+    """A form that names somebody of another study, too, sends nothing."""
+    other = people_make(make_study(launched=True, items=1), ["eve"])[0]
+    form = {"to": "chosen", "text": "Well done.", "rater": [rater(study, "ann"), rater(study, "cam")]}
+    forged = form | {"rater": [*form["rater"], other.rater_id]}
+    assert researcher_client.post(url(study, "messages/new/"), forged).status_code == 400
+    assert not Message.objects.exists()
+    sent = text_of(researcher_client.post(url(study, "messages/new/"), form, follow=True))
+    assert "Message sent to 2 participants." in sent
+    assert set(Message.objects.values_list("rater__name", flat=True)) == {"ann", "cam"}
+
+
+def test_who_has_begun_and_not_finished_gets_a_message(researcher_client: Client, study: Study) -> None:
+    study.participations.filter(rater__name__in=["cam", "dee"]).update(finished_at=None)
+    people_make(study, ["gus"])
+    form = {"to": "unfinished", "text": "There are still tasks."}
+    sent = text_of(researcher_client.post(url(study, "messages/new/"), form, follow=True))
+    assert "Message sent to 2 participants." in sent
+    assert set(Message.objects.values_list("rater__name", flat=True)) == {"cam", "dee"}
+
+
 def test_texts_are_kept_as_templates_of_the_workspace(researcher_client: Client, study: Study) -> None:
     form = {"keep": "1", "template_title": "Checks", "text": "Please read the checks."}
     assert "Template “Checks” saved." in text_of(

@@ -156,6 +156,23 @@ def test_low_pay_and_places_that_run_out() -> None:
     assert "All 20 places are filled" in mail.outbox[2].body
 
 
+def test_a_study_whose_pay_passes_its_notice_is_told_of_once_and_again_at_the_cap() -> None:
+    ada, study = ada_and_study(
+        items=4, pay_per_item=Decimal("1"), minutes_per_item=1,
+        budget_notice=Decimal("2.50"), budget_cap=Decimal("4"),
+    )  # fmt: skip
+    chosen(ada, pay="now")
+    person = make_participation(study)
+    work(person)
+    assert notices_sweep() == 0, "one task is done and one in hand"
+    work(person)
+    assert (notices_sweep(), notices_sweep()) == (1, 0)
+    assert "3.00 USD are earned or reserved, your notice was at 2.50" in mail.outbox[0].body
+    work(person)
+    assert notices_sweep() == 1
+    assert "The cap of 4.00 USD is reached; no more tasks are given out" in mail.outbox[1].body
+
+
 def test_an_email_that_the_server_refuses_is_sent_later(monkeypatch: pytest.MonkeyPatch) -> None:
     ada, study = ada_and_study()
     chosen(ada, messages="daily")

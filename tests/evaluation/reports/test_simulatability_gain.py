@@ -125,9 +125,7 @@ def test_groups_have_columns(study: Study) -> None:
 def test_generators_of_follow_ups_have_a_table_of_their_own(study: Study) -> None:
     """The first instance's follow-ups are one generator's, the second's another's."""
     for place, generator in enumerate(("gpt-4", "polyjuice")):
-        FollowUp.objects.filter(items__study=study, instance__key=f"x{place}").update(
-            generator=generator
-        )
+        FollowUp.objects.filter(items__study=study, instance__key=f"x{place}").update(generator=generator)
     cells = cells_of(computed(study).content, "simulatability-gain-generators")
     assert cells["People gpt-4 nothing", "With"]["value"] == pytest.approx((2 / 3 + 1) / 2)
     assert cells["People gpt-4 nothing", "Without"]["value"] == pytest.approx((1 / 3 + 0) / 2)

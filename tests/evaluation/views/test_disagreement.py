@@ -69,9 +69,7 @@ def test_kinds_of_follow_up_have_a_table_that_leads_to_their_items() -> None:
         )
     page = page_of(client, study)
     rows = page.xpath("//section[h2='Kinds of follow-up']//tbody/tr")
-    assert rows[0].xpath("string(./th | ./td[1])").strip() == "negation", (
-        "it has all of the disagreement"
-    )
+    assert rows[0].xpath("string(./th | ./td[1])").strip() == "negation", "it has all of the disagreement"
     assert [cell.text_content() for cell in rows[0].xpath("./th | ./td")][2] == "100.0"
     (address,) = rows[0].xpath(".//a/@href")
     assert keys_listed(client, address) == ["ya2"]
