@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp, ttest_rel
 
 from annotator.models import Explanation, FollowUp, Instance, Study
 from evaluation.metrics.stop_words import NLTK_ENGLISH
@@ -177,6 +178,8 @@ def test_p1s_tables_by_the_papers_formulas() -> None:
     found = cells_of(content, "p1-table-4-models")["Models, over their methods a b", "Difference"]
     assert found["value"] == pytest.approx((models["a"] - models["b"]).mean(), abs=1e-12)
     assert found["n"] == len(table4)
+    p = cells_of(content, "p1-table-4-models")["Models, over their methods a b", "p (t-test)"]["value"]
+    assert p == pytest.approx(ttest_rel(models["a"], models["b"]).pvalue, abs=1e-12)
     methods = {name: table4[[f"{model} {name}" for model in "ab"]].mean(axis=1) for name in ("cot", "post")}
     found = cells_of(content, "p1-table-4-models")[
         "Methods, over the models Chain of thought Post-hoc", "Difference"
@@ -216,6 +219,8 @@ def test_p1s_tables_by_the_papers_formulas() -> None:
     cells = cells_of(content, "p1-table-1-differences")
     cell = cells["Jaccard mixed: g0 + g1 g0 · baseline", "Difference"]
     assert (cell["value"], cell["n"]) == (pytest.approx(difference.mean(), abs=1e-12), len(difference))
+    p = cells["Jaccard mixed: g0 + g1 g0 · baseline", "p (t-test)"]["value"]
+    assert p == pytest.approx(ttest_1samp(difference, 0).pvalue, abs=1e-12)
 
     # Table 5 (values that differ by rounding alone are ties there): generality and precision over the systems of an instance, then the mean over instances.
     pairs = pd.DataFrame({"generality": generality(plain), "precision": precision(plain)}).dropna()
