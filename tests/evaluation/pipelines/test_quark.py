@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotator.models import Explanation, Item, System
+from annotator.models import Explanation, Item, Output, System
 from evaluation.models import FineTuning, Pipeline, Report, Reward, Run
 from evaluation.pipelines.advance import pipeline_advance, pipeline_cancel, pipeline_resume
 from evaluation.pipelines.create import pipeline_create, recipe_save
@@ -21,7 +22,7 @@ from evaluation.providers.scripted.app import Scripted
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute_across
 from evaluation.runs.inline import run_inline
-from evaluation.selectors.material import part_by_key
+from evaluation.selectors.material import gen_u_system, part_by_key
 from evaluation.services.dataset import dataset_load
 from tests.evaluation.pipelines.carried import questions
 from tests.evaluation.providers.tuned import reply, tuned_on
@@ -80,6 +81,10 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
     # The round whose model has the best GEN-U on the validation part, which nothing is trained on, is the trained model.
     chosen = pipeline.results["best-round"]
     assert chosen["model"] == tunings[chosen["round"] - 1].model
+    (step,) = [one for one in pipeline.recipe.content["steps"] if one["name"] == "best-round"]
+    means = [mean_gen_u(pipeline, one["system"]) for one in step_options(pipeline, step)["rounds"]]
+    assert (len(means), chosen["round"]) == (3, means.index(max(means)) + 1)
+    assert chosen["gen_u"] == pytest.approx(max(means), abs=1e-4)
     checked = Explanation.objects.filter(system__method="quark validation")
     assert {part_by_key(key) for key in checked.values_list("instance__key", flat=True)} == {"validation"}
     assert chosen["questions"] <= checked.values("instance").distinct().count()
@@ -136,6 +141,22 @@ def test_the_reward_rises_over_rounds_and_table_7_is_filled(
             quantile[v] for v in {r.value for r in Reward.objects.all()}
         }
         assert all(row[column] for row in exported)
+
+
+def mean_gen_u(pipeline: Pipeline, system: str) -> float:
+    """By hand: each instance's most frequent score (the smallest of tied ones), and the mean over instances."""
+    right: dict[bool, dict[tuple[int, int], bool]] = {True: {}, False: {}}
+    for shown, rationale in ((True, system), (False, "")):
+        answers = Output.objects.filter(system__name=gen_u_system(pipeline.endpoint.model, rationale))
+        for one in answers.exclude(follow_up__gold_label="").select_related("follow_up"):
+            key = (one.follow_up.instance_id, one.follow_up_id)
+            right[shown][key] = one.text == one.follow_up.gold_label
+    scores: dict[int, Counter[int]] = {}
+    for key in right[True].keys() & right[False].keys():
+        score = -1 if not right[True][key] else 0 if right[False][key] else 1
+        scores.setdefault(key[0], Counter())[score] += 1
+    modes = [min(score for score, n in held.items() if n == max(held.values())) for held in scores.values()]
+    return sum(modes) / len(modes)
 
 
 def shows_the_reward_by_round(content: dict[str, Any], rounds: list[tuple[str, int, float]]) -> None:
