@@ -9,7 +9,7 @@ import evaluation.agreement
 from evaluation.agreement import Ratings, aggregate, pairwise_kappa
 from evaluation.agreement import counts as counts_module
 from evaluation.agreement.counts import count_units
-from evaluation.core.ratings_table import _sorted_together
+from evaluation.core.ratings_table import sorted_together
 from tests.evaluation.agreement.tables import random_matrices, ratings_of, rows_of
 
 
@@ -39,7 +39,7 @@ def test_grouping_where_codes_are_too_wide_to_pack():
     unit, rater, value = (
         np.array(codes, dtype=np.int32) for codes in ([2**30, 3, 2**30], [2**30, 0, 1], [5, 2**30, 6])
     )
-    found = _sorted_together(unit, rater, value)
+    found = sorted_together(unit, rater, value)
     assert [column.tolist() for column in found] == [[3, 2**30, 2**30], [0, 1, 2**30], [2**30, 6, 5]]
 
 
