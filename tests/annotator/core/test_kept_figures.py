@@ -164,7 +164,7 @@ def test_a_page_that_is_being_counted_says_so_and_opens_itself_again(
     address = f"/admin/annotator/study/{study.pk}/raters/"
     page = client.get(address)
     assert (page.status_code, page["Refresh"]) == (202, "5")
-    assert "This page is being counted" in page.content.decode()
+    assert "Figures are being counted" in page.content.decode()
     part = client.get(address, headers={"HX-Request": "true"})
     assert (part.status_code, part.content) == (204, b"")
     figures_renew_task(**asked[0])
