@@ -50,7 +50,10 @@ class Items:
 
     def numbers(self, ids: Ids) -> Codes:
         """Items' numbers (rows of this table) from their database ids; every id must be of this study."""
-        return np.searchsorted(self.ids, ids.astype(self.ids.dtype, copy=False)).astype(np.int32)
+        most = np.iinfo(
+            self.ids.dtype
+        ).max  # an item that is newer than this table must not become an older one
+        return np.searchsorted(self.ids, np.minimum(ids, most).astype(self.ids.dtype)).astype(np.int32)
 
     def keys_of(self, items: Codes) -> Sequence[str]:
         """The keys of some items, by their numbers, without a Python object for each."""

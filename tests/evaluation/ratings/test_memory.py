@@ -136,6 +136,12 @@ def test_ids_that_need_eight_bytes_keep_them(context):
     assert items.numbers(np.array([2**40])).tolist() == [ITEMS - 1]
 
 
+def test_an_item_that_was_imported_meanwhile_does_not_become_an_older_one(context):
+    items = context.data.judgments.items
+    most = int(np.iinfo(items.ids.dtype).max)
+    assert items.numbers(np.array([most + 1, most + 3])).tolist() == [len(items)] * 2
+
+
 def test_a_variable_that_nobody_answered_has_no_rows(context):
     entries, owner = context.data.entries, context.data.owner
     assert [column.tolist() for column in entries.rows(99, owner, context.data.owners)] == [[], [], []]
