@@ -44,21 +44,15 @@ class Masks:
         ties_wrong: bool,
     ) -> Masks:
         """The masks of a table's columns, which are arrays of objects."""
-        labelled = ~_equal(simulated, None)
-        simulatable = labelled & np.array([value not in abstain for value in simulated], dtype=bool)
-        unanswered = _equal(real, REFUSAL) | _equal(real, NEITHER)
-        known = ~_equal(real, None)
-        if refusals_left_out:
-            known &= ~unanswered
-        tied = ~labelled & _equal(missing, TIED)
-        return cls(
-            labelled=labelled,
-            simulatable=simulatable,
-            known=known,
-            predicted=simulatable | tied if ties_wrong else simulatable,
-            tied=tied,
-            unanswered=unanswered,
-            right=simulatable & known & _equal(simulated, real),
+        return cls._of(
+            labelled=~_equal(simulated, None),
+            abstained=np.array([value in abstain for value in simulated], dtype=bool),
+            answered=~_equal(real, None),
+            unanswered=_equal(real, REFUSAL) | _equal(real, NEITHER),
+            tied=_equal(missing, TIED),
+            same=_equal(simulated, real),
+            refusals_left_out=refusals_left_out,
+            ties_wrong=ties_wrong,
         )
 
     @classmethod
@@ -73,13 +67,33 @@ class Masks:
         ties_wrong: bool,
     ) -> Masks:
         """The same masks of coded columns, without an object for each row."""
-        labelled = simulated.codes >= 0
-        simulatable = labelled & ~simulated.among(abstain)
-        unanswered = real.among({REFUSAL, NEITHER})
-        known = real.codes >= 0
-        if refusals_left_out:
-            known &= ~unanswered
-        tied = ~labelled & missing.among({TIED})
+        return cls._of(
+            labelled=simulated.codes >= 0,
+            abstained=simulated.among(abstain),
+            answered=real.codes >= 0,
+            unanswered=real.among({REFUSAL, NEITHER}),
+            tied=missing.among({TIED}),
+            same=real.coded_as(simulated.names) == simulated.codes,
+            refusals_left_out=refusals_left_out,
+            ties_wrong=ties_wrong,
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        *,
+        labelled: Mask,
+        abstained: Mask,
+        answered: Mask,
+        unanswered: Mask,
+        tied: Mask,
+        same: Mask,
+        refusals_left_out: bool,
+        ties_wrong: bool,
+    ) -> Masks:
+        """The masks from what the columns hold; ``tied`` and ``abstained`` also where that says nothing, ``same`` where both lack."""
+        simulatable, tied = labelled & ~abstained, ~labelled & tied
+        known = answered & ~unanswered if refusals_left_out else answered
         return cls(
             labelled=labelled,
             simulatable=simulatable,
@@ -87,7 +101,7 @@ class Masks:
             predicted=simulatable | tied if ties_wrong else simulatable,
             tied=tied,
             unanswered=unanswered,
-            right=simulatable & known & (real.coded_as(simulated.names) == simulated.codes),
+            right=simulatable & known & same,
         )
 
     def take(self, rows: Mask | Ints) -> Masks:

@@ -43,6 +43,12 @@ def control_study(
     return study
 
 
+def two_armed_study(instances: int) -> Study:
+    """A draft in which three people judge each follow-up of two systems with the explanation, and three with nothing shown."""
+    arms = {"redundancy": 3, "answer_only_raters": 0, "nothing_raters": 3}
+    return control_study(instances=instances, follow_ups=1, launched=False, **arms)
+
+
 def imported(study: Study, *rows: dict[str, str]) -> Study:
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     material_import(study=study, file=io.BytesIO(lines.encode()), name="m.jsonl")

@@ -11,7 +11,7 @@ from annotator.models import Instance, Study
 from annotator.selectors.study import study_hit_type
 from evaluation.planning.plan_document import PlanError
 from evaluation.services.analysis_plan import plan_save, plan_seal
-from tests.annotator.services.control_studies import control_study
+from tests.annotator.services.control_studies import two_armed_study
 from tests.evaluation.reports.plans import judge, sealed_study
 from tests.evaluation.reports.studies import cells_of, computed
 from tests.factories import make_item, make_judgment, make_rater, make_study, record_judgment
@@ -107,15 +107,7 @@ def test_answers_before_and_after_an_explanation_can_be_planned() -> None:
 
 
 def test_what_an_explanation_adds_can_be_planned() -> None:
-    study = control_study(
-        instances=24,
-        systems=2,
-        follow_ups=1,
-        launched=False,
-        redundancy=3,
-        answer_only_raters=0,
-        nothing_raters=3,
-    )
+    study = two_armed_study(24)
     plan_save(
         study=study,
         document={

@@ -11,7 +11,7 @@ import pytest
 from annotator.models import FollowUp, Study
 from evaluation.reports.choices import Choices
 from evaluation.reports.exports import export
-from tests.annotator.services.control_studies import control_study, imported
+from tests.annotator.services.control_studies import imported, two_armed_study
 from tests.evaluation.reports.studies import cells_of, computed, small_study, table_of
 from tests.factories import make_judgment, make_rater, make_study, record_judgment
 
@@ -32,15 +32,7 @@ SAID = {
 
 @pytest.fixture
 def study() -> Study:
-    study = control_study(
-        instances=2,
-        systems=2,
-        follow_ups=1,
-        launched=False,
-        redundancy=3,
-        answer_only_raters=0,
-        nothing_raters=3,
-    )
+    study = two_armed_study(2)
     for (key, arm), answers in SAID.items():
         item = study.items.get(key=key + ARMS[arm])
         for number, answer in enumerate(answers):

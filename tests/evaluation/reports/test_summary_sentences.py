@@ -11,7 +11,7 @@ from annotator.hit_types.arms import arm_of
 from annotator.models import Study
 from evaluation.reports.choices import Choices
 from evaluation.reports.compute import compute, compute_across
-from tests.annotator.services.control_studies import control_study
+from tests.annotator.services.control_studies import two_armed_study
 from tests.evaluation.reports.one_truth import check_one_truth, check_sentences
 from tests.evaluation.reports.paper_studies import (
     p1_study,
@@ -41,15 +41,7 @@ STUDIES: dict[str, Callable[[], Study]] = {
 
 def armed_study() -> Study:
     """Three raters on twelve instances of two systems, with the explanation and with nothing shown."""
-    study = control_study(
-        instances=12,
-        systems=2,
-        follow_ups=1,
-        launched=False,
-        redundancy=3,
-        answer_only_raters=0,
-        nothing_raters=3,
-    )
+    study = two_armed_study(12)
     for number, item in enumerate(study.items.order_by("key")):
         arm = arm_of(item.payload)
         for place in range(3):
