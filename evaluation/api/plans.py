@@ -21,7 +21,8 @@ from evaluation.models import PlanJob
 from evaluation.planning.plan_document import PlanError
 from evaluation.selectors.analysis_plan import plan_job_latest, plan_look_inputs, plan_state
 from evaluation.services.analysis_plan import plan_save, plan_seal
-from evaluation.services.plan_job import plan_job_cancel, plan_look_request, plan_power_request
+from evaluation.services.plan_job import plan_job_cancel, plan_power_request
+from evaluation.services.plan_look import plan_look_request
 
 
 class PlanSerializer(serializers.Serializer):

@@ -166,7 +166,7 @@ def sealed_digest(document: Any, design: Any, sealed_at: datetime) -> str:
 
 @transaction.atomic
 def plan_look_log(*, study: Study, user: User | None = None) -> PlanLook | None:
-    """Record that a report of the study is made while it isn't complete; None without a sealed plan or people's judgments, or if it is
+    """Record that a report or the planned comparisons of the study are made while it isn't complete; None without a sealed plan or people's judgments, or if it is
     complete."""
     row = AnalysisPlan.objects.filter(study=study, sealed_at__isnull=False).first()
     if row is None:

@@ -46,23 +46,17 @@ def plan_power_request(
     inputs = {
         "plan": row.document, "structure": vars(structure_of(study)), "assumed": assumed, "runs": runs, "seed": SEED,
     }  # fmt: skip
-    found = _requested(study, PlanJob.Kind.POWER, inputs, user, send)
+    found = plan_job_request(study, PlanJob.Kind.POWER, inputs, user, send)
     if found.state == PlanJob.State.DONE:
         power_kept(study=study, inputs=inputs, result=found.result)
     return found
 
 
-@transaction.atomic
-def plan_look_request(*, study: Study, inputs: dict[str, Any], user: User | None = None) -> PlanJob:
-    """Ask for the planned comparisons so far. While an earlier calculation of the study runs, that one is returned, and so is a result of
-    the same judgments."""
-    running = PlanJob.objects.filter(study=study, kind=PlanJob.Kind.LOOK, state__in=PlanJob.OPEN).first()
-    return running or _requested(study, PlanJob.Kind.LOOK, inputs, user, True)
-
-
-def _requested(
+def plan_job_request(
     study: Study, kind: PlanJob.Kind, inputs: dict[str, Any], user: User | None, send: bool
 ) -> PlanJob:
+    """A calculation of these inputs within the caller's transaction: the one that is kept, or a new one. Raises ``Conflict`` while another
+    of its kind is under way."""
     digest = digest_of(inputs)
     Study.objects.select_for_update().only("pk").get(pk=study.pk)  # one request of a study at a time
     own = PlanJob.objects.filter(study=study, kind=kind)

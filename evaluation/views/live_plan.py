@@ -21,7 +21,7 @@ from evaluation.selectors.analysis_plan import (
     plan_look_latest,
     plan_state,
 )
-from evaluation.services.plan_job import plan_look_request
+from evaluation.services.plan_look import plan_look_request
 
 
 @login_required

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from annotator.models import Study
-from evaluation.models import PlanJob
+from evaluation.models import PlanJob, PlanLook
 from evaluation.reports.plan_so_far import planned_so_far
 from evaluation.reports.words import number
 from evaluation.services.plan_job import plan_job_run
@@ -42,7 +42,10 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     assert valid["high"] - valid["low"] > plain["high"] - plain["low"]
     assert cells["H1", "Result"]["text"] == ("supported" if value.low > 0 else "not supported")
     assert "Judgments have been added or excluded since." in client.get(part).content.decode()
+    looks = PlanLook.objects.count()
     client.post(part)
+    assert PlanLook.objects.count() == looks + 1
+    assert PlanLook.objects.latest("pk").judgments == 120
     api = f"/api/v1/studies/{study.slug}/plan/so-far/"
     assert (client.get(api).json()["state"], client.post(api).status_code) == ("queued", 202)
     waiting = client.get(part, headers={"hx-request": "true"}).content.decode()
@@ -50,6 +53,7 @@ def test_the_live_page_shows_intervals_that_may_be_looked_at() -> None:
     job = PlanJob.objects.get(state="queued")
     assert client.post(part).status_code == 302
     assert PlanJob.objects.filter(state="queued").count() == 1, "asked for once"
+    assert PlanLook.objects.count() == looks + 1, "one look, however often it's asked for"
     plan_job_run(job_pk=job.pk)
     shown = client.get(part, headers={"hx-request": "true"}).content.decode()
     assert "Computing" not in shown
