@@ -55,6 +55,8 @@ GROUPS = (
 )
 #: Pages that only superusers may open.
 SUPERUSER = {"admin:annotator_user_changelist"}
+#: The link that is marked on every page of a study, also on those whose address isn't below the link's.
+STUDIES = "admin:annotator_study_changelist"
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
@@ -66,9 +68,19 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
             if name in SUPERUSER and not request.user.is_superuser:
                 continue
             try:
-                items.append({"title": label, "icon": icon, "link": reverse(name)})
+                link = reverse(name)
             except NoReverseMatch:
                 continue
+            item: dict[str, Any] = {"title": label, "icon": icon, "link": link}
+            if name == STUDIES and _of_studies(request):
+                item["active"] = True
+            items.append(item)
         if items:
             groups.append({"title": title, "separator": bool(title), "items": items})
     return groups
+
+
+def _of_studies(request: HttpRequest) -> bool:
+    """Whether the page is one of a study's that another application than the admin serves: reports, plans, files."""
+    match = getattr(request, "resolver_match", None)
+    return match is not None and match.namespace == "evaluation"

@@ -72,7 +72,7 @@ class JudgmentAdmin(StudyScoped):
         "Judgments appear here when participants or simulators submit them, or when you import them."
     )
     shows_people = True
-    list_display = ("item", "rater", "said", "source", "rehearsal", "standing", "seconds", "created_at")
+    list_display = ("item", "rater", "said", "source", "rehearsal", "standing", "took", "created_at")
     list_filter = (RehearsalFilter, ("study", admin.RelatedOnlyFieldListFilter), "source", "standing")
     list_select_related = ("study", "item", "rater")
     search_fields = ("item__key", "rater__name")
@@ -84,7 +84,7 @@ class JudgmentAdmin(StudyScoped):
         "said",
         "source",
         "standing",
-        "seconds",
+        "took",
         "signals_shown",
         "snapshot",
         "created_at",
@@ -98,6 +98,11 @@ class JudgmentAdmin(StudyScoped):
     def said(self, judgment: Judgment) -> str:
         kind = study_hit_type(judgment.study)
         return "; ".join(answer for _, answer in kind.describe(judgment.item.payload, judgment.response))
+
+    @display(description="Time", ordering="seconds")
+    def took(self, judgment: Judgment) -> str:
+        """From when the item was shown to when the answer was submitted; imported judgments may have none."""
+        return "–" if judgment.seconds is None else f"{judgment.seconds:,.1f} s"
 
     @display(description="Times and signals")
     def signals_shown(self, judgment: Judgment) -> str:

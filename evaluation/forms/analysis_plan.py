@@ -27,10 +27,7 @@ class PlanForm(forms.Form):
         max_length=20_000,
         label="Hypotheses",
         widget=forms.Textarea(attrs={"rows": 5, "placeholder": "H1: precision of robot-a > robot-b by 0.05"}),
-        help_text="One a line: NAME: METRIC of WHOM > OTHER by SMALLEST EFFECT, with >, < or !=. Metrics, of a system or "
-        "all: precision, simulatable, generality(jaccard), gain, nsg, share(VARIABLE=LABEL), mean(VARIABLE), right_before, right_after, right_gain, useful. "
-        "Of all or a simulator: kappa, accuracy; of all: alpha. cell of TABLE | ROW | COLUMN. For the power of generality, mean, accuracy and answers before "
-        "and after: “by 0.3 sd 1.2”, and “correlation 0.2” between ratings of one instance.",
+        help_text="One a line, as NAME: METRIC of WHOM > OTHER by SMALLEST EFFECT. The sign is >, < or !=.",
     )
     rule = forms.CharField(
         max_length=200, initial="majority", label="How several raters’ labels are combined",

@@ -35,6 +35,23 @@ class PlanMetric:
         """Whether its power is simulated from an assumed standard deviation."""
         return bool(self.no_power) and self.whom != "cell"
 
+    def written(self, name: str) -> str:
+        """How a hypothesis names it; capitals stand for what the plan's author fills in.
+
+        >>> METRICS["share"].written("share")
+        'share(VARIABLE=LABEL)'
+        """
+        inside = {
+            "variable or first": "VARIABLE",
+            "variable": "VARIABLE",
+            "label": "VARIABLE=LABEL",
+            "similarity": ", ".join(SIMILARITIES[:-1]) + " or " + SIMILARITIES[-1],
+        }.get(self.about)
+        if self.whom == "cell":
+            return f"{name} of TABLE | ROW | COLUMN"
+        short = f"{name}, " if self.about == "variable or first" else ""
+        return f"{short}{name}({inside})" if inside else name
+
 
 _RIGHT = "how alike the answers of several raters to one question are isn’t known before the study"
 SHARE, SIGNED = (0.0, 1.0), (-1.0, 1.0)
@@ -93,3 +110,26 @@ PAIRED = tuple(name for name, one in METRICS.items() if one.paired)
 WATCHED = tuple(name for name, one in METRICS.items() if one.limits)
 #: Metrics of answers given before and after an explanation.
 OF_UTILITY = ("right_before", "right_after", "right_gain", "useful")
+_WHOM = {
+    "systems": "a system, or all",
+    "raters": "a simulator, or all",
+    "people": "all",
+    "cell": "the report",
+}
+
+
+def metric_guide() -> list[dict[str, str]]:
+    """What a hypothesis can be about, for the page on which one is written: one row for each metric.
+
+    >>> metric_guide()[0]
+    {'written': 'precision', 'words': 'simulation precision', 'whom': 'a system, or all', 'against': 'another system or a number'}
+    """
+    return [
+        {
+            "written": one.written(name),
+            "words": one.words,
+            "whom": _WHOM[one.whom],
+            "against": "another system or a number" if one.paired else "a number",
+        }
+        for name, one in METRICS.items()
+    ]

@@ -18,6 +18,7 @@ from annotator.selectors.study import roles_from, study_get_for, study_role
 from annotator.selectors.user import user_of
 from evaluation.forms.analysis_plan import PlanForm, PowerForm
 from evaluation.planning.plan_document import PlanError
+from evaluation.planning.plan_metrics import metric_guide
 from evaluation.selectors.analysis_plan import PlanState, plan_job_latest, plan_state
 from evaluation.services.analysis_plan import plan_save, plan_seal
 from evaluation.services.plan_job import plan_job_cancel, plan_power_request
@@ -114,6 +115,7 @@ def _context(
         "study": study,
         "state": state,
         "form": form,
+        "metrics": metric_guide(),
         "power_form": power,
         "power_lines": [(f"{share:.1f}", 1 - share) for share in (1.0, 0.8, 0.5, 0.0)],
         "job": job,

@@ -37,7 +37,14 @@ NO_DOCUMENT = {
 }
 #: Icons that screen readers would read aloud, each as its name in letters ("list_alt").
 ICONS = "//*[@id='nav-sidebar']//*[contains(@class, 'material-symbols-outlined')][not(ancestor-or-self::*[@aria-hidden='true'])]"
+#: The sidebar's link to the studies where it's marked as the open page, and what stands in the bar above a page.
+STUDIES_MARKED = "//*[@id='nav-sidebar']//a[@href='/admin/annotator/study/'][contains(@class, 'active')]"
+BAR = "//*[@id='header-inner']//*[self::h1 or self::p]"
 SIDEBAR = re.compile(r'id="nav-sidebar"')
+
+
+def of_a_study(path: str) -> bool:
+    return bool(re.match(r"/(admin/annotator/study|studies|reports|releases)/\d+/", path))
 
 
 def documents(client: Client, values: dict[str, str]) -> dict[str, str]:
@@ -73,6 +80,10 @@ def test_every_page_of_researchers_has_the_sidebar(client: Client) -> None:
     assert [path for path, page in pages.items() if not SIDEBAR.search(page)] == []
     assert [path for path, page in pages.items() if len(re.findall(r"<h1\b", page)) != 1] == []
     assert [path for path, page in pages.items() if page.count('id="main"') != 1] == []
+    studies = {path: html.document_fromstring(page) for path, page in pages.items() if of_a_study(path)}
+    assert len(studies) > 20
+    assert [path for path, page in studies.items() if not page.xpath(STUDIES_MARKED)] == []
+    assert [path for path, page in studies.items() if not page.xpath(BAR)[0].text_content().strip()] == []
     for part in (
         "/reports/",
         "/two-factor/",

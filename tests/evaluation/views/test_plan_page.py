@@ -11,8 +11,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
+from lxml import html
 
 from evaluation.models import AnalysisPlan
+from evaluation.planning.plan_document import Hypothesis, hypothesis_read
+from evaluation.planning.plan_metrics import METRICS
 from tests.evaluation.reports.studies import client_of
 from tests.factories import make_item, make_study
 
@@ -147,3 +150,15 @@ def test_what_cannot_be_stored_is_refused_in_words(body: str) -> None:
     reply = client.put(f"/api/v1/studies/{study.slug}/plan/", body, content_type="application/json")
     assert reply.status_code == 400
     assert not AnalysisPlan.objects.exists()
+
+
+def test_the_page_says_how_a_hypothesis_about_each_metric_is_written() -> None:
+    """Each row of the guide names a metric, and an example of each form is one that the plan's own reader takes."""
+    study = make_study()
+    page = html.fromstring(client_of(study).get(reverse("evaluation:plan", args=[study.pk])).content)
+    guide = page.xpath("//details[summary[text()='How to write a hypothesis']]")[0]
+    assert [one.text for one in guide.xpath(".//tbody//th/code")] == [
+        one.written(name) for name, one in METRICS.items()
+    ]
+    examples = guide.xpath(".//pre")[0].text.strip().splitlines()
+    assert [str(Hypothesis(**hypothesis_read(line))) for line in examples] == examples
