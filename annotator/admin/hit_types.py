@@ -90,6 +90,7 @@ SORTS = {
 class DeclaredTypeAdmin(WorkspaceScoped):
     """The types of the researcher's workspaces. A row leads to the editor."""
 
+    nothing_yet = "A HIT type of your own is one file, without code. Add one from the gallery, a built-in type or an upload."
     kind: str = Kind.HIT_TYPE
     add_role = EDITOR
     list_display = ("name_shown", "title_shown", "version_shown", "workspace", "saved_shown")
@@ -151,6 +152,7 @@ class DeclaredTypeAdmin(WorkspaceScoped):
 class DeclaredQuestionnaireAdmin(DeclaredTypeAdmin):
     """The questionnaires of the researcher's workspaces. A row leads to the editor."""
 
+    nothing_yet = "A questionnaire asks participants before or after their tasks. Add one from the gallery or an upload."
     kind = Kind.QUESTIONNAIRE
 
 

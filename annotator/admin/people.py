@@ -184,6 +184,7 @@ class QualificationAdmin(WorkspaceScoped, AddedByService):
 
 @admin.register(Rater)
 class RaterAdmin(StudyScoped):
+    nothing_yet = "A rater appears here with their first judgment: a participant, a simulator, or a name from an imported file."
     shows_people = True
     study_path = "judgments__study"
     list_display = ("name", "kind", "source", "rehearsal", "created_at")
@@ -203,6 +204,7 @@ class RaterAdmin(StudyScoped):
 class ExamQuestionAdmin(ReadOnlyMixin, ModelAdmin):
     """How difficult each exam question was; a study's exam page shows more."""
 
+    nothing_yet = "Questions appear here when someone has taken an exam."
     list_display = ("key", "exam", "pool", "answered", "difficulty")
     list_filter = ("exam__hit_type",)
     list_select_related = ("exam",)
