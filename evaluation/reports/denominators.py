@@ -12,6 +12,8 @@ from evaluation.reports.words import count, left_out, listed
 
 #: More different denominators or exclusions than this are summarised instead of listed.
 MOST = 24
+#: More different exclusions than this make a note that nobody reads: it says how many values are concerned, and where the rest stands.
+MOST_EXCLUSIONS = 4
 #: More values than this without an interval for the same reason are counted instead of listed.
 NAMED = 8
 
@@ -104,12 +106,12 @@ def _left_out(values: Sequence[Basis]) -> list[str]:
         return []
     if len(by) == 1 and len(next(iter(by.values()))) == len(values):
         return [f"Left out of every value: {next(iter(by))}."]
-    if len(by) > MOST:
+    if len(by) > MOST_EXCLUSIONS:
         total = sum(map(len, by.values()))
         return [
-            f"Something was left out of {count(total, 'value')}; the CSV and JSON files list it for each."
+            f"Something was left out of {count(total, 'value')}; the details of each value, and the CSV and JSON files, list it."
         ]
-    return [f"Left out: {'; '.join(f'{said} ({listed(list(dict.fromkeys(w)))})' for said, w in by.items())}."]
+    return [f"Left out: {'; '.join(f'{said} ({_places(where)})' for said, where in by.items())}."]
 
 
 def _no_intervals(values: Sequence[Basis]) -> list[str]:

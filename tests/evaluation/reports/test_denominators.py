@@ -25,6 +25,17 @@ def test_sizes_by_column_by_row_or_value_by_value():
     assert denominator_notes([Basis("a", "P", 0)]) == []
 
 
+def test_a_note_on_what_was_left_out_stays_short_enough_to_read():
+    """A table of statistics with a different exclusion in each row had a note of eleven lines."""
+    few = [Basis(str(n), "P", 4, {"ties": n % 2 + 2}) for n in range(20)]
+    assert denominator_notes(few)[1] == "Left out: 2 ties (10 values); 3 ties (10 values)."
+    many = [Basis(str(n), "P", 4, {"ties": n + 2}) for n in range(5)]
+    assert denominator_notes(many)[1].startswith(
+        "Something was left out of 5 values; the details of each value"
+    )
+    assert denominator_notes(many[:4])[1].startswith("Left out: 2 ties (0); 3 ties (1);")
+
+
 def test_sizes_that_a_column_shows_are_not_repeated():
     def table(*sizes: tuple[int, int]) -> dict:
         rows = [
