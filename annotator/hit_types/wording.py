@@ -12,7 +12,7 @@ are in its file, whatever the language of the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 Translate = Callable[[str], str]
@@ -51,6 +51,17 @@ class FileText(Wording):
     def changed(self, change: Callable[[str], str]) -> FileText:
         """The same change made to the text and to each translation."""
         return FileText(change(str(self)), {language: change(text) for language, text in self.others.items()})
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Several texts with "; " between them, each of which can still be translated by itself.
+
+    >>> said = joined([FileText("Too old", {"de": "Zu alt"}), "write an answer"])
+    >>> said, translated(said, lambda text: text.others["de"] if isinstance(text, FileText) else text)
+    ('Too old; write an answer', 'Zu alt; write an answer')
+    """
+    named = {f"at{place}": text for place, text in enumerate(texts)}
+    return put("; ".join(f"{{{name}}}" for name in named), **named)
 
 
 def put(template: str, **values: str) -> str:

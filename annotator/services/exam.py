@@ -17,6 +17,7 @@ from annotator.core.allocation import exam_draw
 from annotator.core.errors import Refused
 from annotator.hit_types.base import FieldErrors, Question
 from annotator.hit_types.registry import hit_type_get
+from annotator.hit_types.wording import joined
 from annotator.models import (
     AuditAction,
     ExamAnswer,
@@ -142,7 +143,7 @@ def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]
         try:
             response = kind.parse_question(question.payload, question.gold, answers.get(key, {}))
         except FieldErrors as error:
-            errors[key] = "; ".join(error.errors.values())
+            errors[key] = joined(error.errors.values())
             continue
         graded.append(
             ExamAnswer(

@@ -90,8 +90,9 @@ class Asked:
 
     @property
     def required(self) -> bool:
-        """Whether the browser may require an answer: not for steps that may not apply."""
-        return self.field.required and not self.field.when
+        """Whether the browser may require an answer: not for steps that may not apply, nor if the question has words of its own
+        for a missing answer, which the server says."""
+        return self.field.required and not self.field.when and not self.field.missing
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ def stage_shown(stage: Stage, language: str = "") -> Stage:
                 heading=say(field.heading),
                 heading_help=say(field.heading_help),
                 row=say(field.row),
+                missing=say(field.missing),
                 ends=(say(field.ends[0]), say(field.ends[1])) if field.ends else None,
                 passages=_passages_shown(field.passages),
                 options=tuple(
@@ -85,7 +86,8 @@ def stage_shown(stage: Stage, language: str = "") -> Stage:
 def _translated_by_file(stage: Stage) -> bool:
     """Whether the file of its type has translations: then a title, a question or an answer has them."""
     options = (option.label for field in stage.fields for option in field.options)
-    texts = (stage.title, stage.lead, *(field.label for field in stage.fields), *options)
+    asked = (text for field in stage.fields for text in (field.label, field.missing))
+    texts = (stage.title, stage.lead, *asked, *options)
     return any(isinstance(text, FileText) for text in texts)
 
 

@@ -22,6 +22,16 @@
     if (key) key.hidden = Boolean(first);
   }
 
+  /* A question's own words for a missing answer, shown once it was missed and until it is answered; null if it has none. */
+  function ownWords(asked, on) {
+    const words = asked.querySelector("[data-missing]");
+    if (!words) return null;
+    words.hidden = !on;
+    const others = (asked.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id && id !== words.id);
+    asked.setAttribute("aria-describedby", [...others, ...(on ? [words.id] : [])].join(" "));
+    return words.textContent;
+  }
+
   function sending(form, on) {
     const button = form.querySelector("[data-send]");
     if (!button) return;
@@ -39,7 +49,13 @@
     const button = form.querySelector("[data-send]");
     if (button?.dataset.waitingWords) button.querySelector("[data-words]").textContent = button.dataset.waitingWords;
   };
-  document.addEventListener("foretell:state", (event) => label(event.target));
+  document.addEventListener("foretell:state", ({ target }) => {
+    label(target);
+    for (const words of target.querySelectorAll("[data-missing]:not([hidden])")) {
+      const asked = words.closest("[data-asked]");
+      if (!target.foretellMissing.includes(asked)) ownWords(asked, false);
+    }
+  });
 
   /* Runs before htmx and the browser, so that no form is sent incomplete or twice. */
   document.addEventListener(
@@ -58,7 +74,8 @@
         stop();
         first.scrollIntoView({ block: "nearest" });
         first.querySelector("input, textarea")?.focus();
-        foretell.say(form.querySelector("[data-words]").textContent);
+        const own = ownWords(first, true);
+        foretell.say(own ?? form.querySelector("[data-words]").textContent);
         return;
       }
       form.dispatchEvent(new CustomEvent("foretell:sending", { bubbles: true }));

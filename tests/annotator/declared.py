@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 from annotator.models import DeclaredVersion, Study, User, Workspace
 from annotator.services.declared_type import declared_type_save
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create, study_launch
+from annotator.services.workspace import workspace_create
 
 CLARITY = """\
 foretell_hit_type: 1
@@ -97,6 +99,25 @@ def clarity_study(workspace: Workspace, by: User, *, slug: str = "clear", items:
     ]
     file = io.BytesIO("\n".join(map(json.dumps, rows)).encode())
     material_import(study=study, file=file, name="sentences.jsonl")
+    study_launch(study=study, by=by)
+    study.refresh_from_db()
+    return study
+
+
+def launched(
+    by: User, source: str, rows: list[dict[str, Any]], *, slug: str = "own", **settings: Any
+) -> Study:
+    """A launched study of a file's type in a workspace of its own, with these rows, without consent, practice and exam."""
+    lab = workspace_create(by=by, name="Lab")
+    made = declared_type_save(workspace=lab, by=by, source=source)
+    study = study_create(
+        by=by, workspace=lab, hit_type=made.type.name, slug=slug, title="Own type", completion_code="DONE",
+        exam_required=False, practice_required=False, consent_text="",
+        **{"joins_per_address": None, "redundancy": 1, **settings},
+    )  # fmt: skip
+    material_import(
+        study=study, file=io.BytesIO("\n".join(map(json.dumps, rows)).encode()), name="rows.jsonl"
+    )
     study_launch(study=study, by=by)
     study.refresh_from_db()
     return study

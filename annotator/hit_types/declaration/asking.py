@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from annotator.hit_types.answers import YES_NO_WORDS, Answers
@@ -47,16 +48,35 @@ class DeclaredQuestion:
         raise NotImplementedError
 
     def fields_shown(self, seen: Presented) -> tuple[Field, ...]:
-        """``fields``, made once for all items with the same blocks in the same order: pages and replies need them several times."""
+        """``fields`` with the question's own messages, made once for all items with the same blocks in the same order: pages and
+        replies need them several times."""
         if self.each or "options_of" in self.spec:
-            return self.fields(seen)
+            return self._finished(seen)
         key = (self._about(seen), seen.drawn)
         found = self._made.get(key)
         if found is None:
-            found = self.fields(seen)
+            found = self._finished(seen)
             if len(self._made) < MOST_MADE:
                 self._made[key] = found
         return found
+
+    def _finished(self, seen: Presented) -> tuple[Field, ...]:
+        missing = self.messages.get("missing", "")
+        fields = self.fields(seen)
+        return tuple(replace(one, missing=missing) for one in fields) if missing else fields
+
+    @property
+    def messages(self) -> Mapping[str, str]:
+        """What people are told in place of the usual words: where an answer is ``missing``, and where it is ``invalid``."""
+        found: Mapping[str, str] = self.spec.get("messages", {})
+        return found
+
+    def told(self, name: str, raw: Mapping[str, Any], usual: str) -> str:
+        """What is said about the field ``name`` of what was sent: in the question's own words, if it has any."""
+        value = raw.get(name)
+        empty = value is None or (isinstance(value, str) and not value.strip()) or value in ([], [""])
+        own = self.messages.get("missing" if empty else "invalid")
+        return usual if own is None else own_message(own)
 
     def fields(self, seen: Presented) -> tuple[Field, ...]:
         """The form's fields for what one rater sees."""
@@ -152,6 +172,11 @@ class DeclaredQuestion:
         """The measured values of a response; what wasn't answered is left out."""
         found = {("", unit): response.get(self.field_name(unit)) for unit in self.units(payload)}
         return {where: str(value) for where, value in found.items() if value not in (None, "")}
+
+
+def own_message(text: str) -> FileText:
+    """A message of the file, marked as such: it is shown as it is, or as the file translates it."""
+    return text if isinstance(text, FileText) else FileText(text, {})
 
 
 def as_label(raw: Any) -> str:

@@ -30,6 +30,8 @@ def has_parts(question: Mapping[str, Any]) -> bool:
 def kind_problems(one: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """What is wrong within one question, given its kind."""
     yield from _KINDS.get(one["kind"], lambda _: iter(()))(one)
+    if "missing" in one.get("messages", {}) and one.get("required") is False:
+        yield ("messages", "missing"), "is never said, because the question need not be answered; remove it"
     if "between" in one:
         for number, column in enumerate(one["between"]):
             if column == EQUAL or one["between"].index(column) < number:

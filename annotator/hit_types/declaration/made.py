@@ -176,11 +176,22 @@ class DeclaredHitType(HitType):
     def parse_response(
         self, payload: JSON, raw: Mapping[str, Any], stage: int = 0, presentation: JSON | None = None
     ) -> JSON:
-        """Check the values sent for one stage; raises ``FieldErrors``."""
+        """Check the values sent for one stage; raises ``FieldErrors``, in the file's own words where it has any."""
         asked = self._of(payload).stages[stage][2]
-        response = parse_fields(self.fields_asked(payload, stage, presentation), self._received(raw, asked))
-        self._check(response, payload, asked)
+        sent = self._received(raw, asked)
+        try:
+            response = parse_fields(self.fields_asked(payload, stage, presentation), sent)
+            self._check(response, payload, asked)
+        except FieldErrors as error:
+            raise FieldErrors(self._told(error.errors, sent)) from None
         return response
+
+    def _told(self, errors: Mapping[str, str], sent: Mapping[str, Any]) -> dict[str, str]:
+        owners = {name: self._owner(name) for name in errors}
+        return {
+            name: owner.told(name, sent, text) if (owner := owners[name]) else text
+            for name, text in errors.items()
+        }
 
     def fields_asked(self, payload: JSON, stage: int, presentation: JSON | None = None) -> tuple[Field, ...]:
         """The fields of a stage, without its blocks: a turn parses one answer and shows one task."""

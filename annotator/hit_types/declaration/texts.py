@@ -25,7 +25,7 @@ _TEXTS = {
     "unit",
 }
 #: Keys of an object whose values are such texts, or objects with a label.
-_NAMED = {"options", "rows", "anchors", "categories", "severities", "strength", "show", "labels"}
+_NAMED = {"options", "rows", "anchors", "categories", "severities", "strength", "show", "labels", "messages"}
 #: Parts of a file that have texts of the task. Instructions, practice and exams are translated with a study.
 PARTS = ("title", "task", "lead", "columns", "shuffled", "stages", "questions", "arms")
 #: The parts of an arm that have such texts.

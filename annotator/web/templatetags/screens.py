@@ -21,7 +21,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 from annotator.core.language import Language, languages
 from annotator.hit_types.base import Block, Stage
 from annotator.hit_types.images import ImageText, read_image
-from annotator.hit_types.wording import Wording
+from annotator.hit_types.wording import FileText, Wording
 from annotator.models import Study
 from annotator.selectors.images import image_url
 from annotator.selectors.study_texts import study_text, study_text_language
@@ -29,7 +29,7 @@ from annotator.web.language import ENGLISH_PATHS
 from annotator.web.markdown import markdown_html, material_markdown_html, material_table_html
 from annotator.web.task_form import Asked, TaskForm
 from annotator.web.task_form import task_form as bind
-from annotator.web.wording import other_language, wording_shown
+from annotator.web.wording import other_language, say, wording_shown
 
 register = template.Library()
 
@@ -102,6 +102,10 @@ def translated_errors(text: str) -> str:
     >>> translated_errors("choose an answer; at most 20 characters, got 31")
     'Choose an answer; at most 20 characters, got 31'
     """
+    if isinstance(text, FileText):
+        return say(text)
+    if isinstance(text, Wording) and text.values:
+        return "; ".join(translated_errors(one) for one in text.values.values())
     parts = (part.partition(": ") for part in text.split("; "))
     return capfirst(
         "; ".join(

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 from annotator.core.allocation import exam_draw
 from annotator.hit_types.base import FieldErrors, HitType
 from annotator.hit_types.questions import questions_of_text
+from annotator.hit_types.wording import joined
 from annotator.models import Study
 from annotator.selectors.participation import exam_pay_words
 from annotator.selectors.study import study_get_for, study_hit_type
@@ -88,7 +89,7 @@ def exam_preview(
             try:
                 response = kind.parse_question(question.payload, question.gold, raw[key])
             except FieldErrors as error:
-                errors[key] = "; ".join(error.errors.values())
+                errors[key] = joined(error.errors.values())
                 continue
             if kind.grade(response, question.gold).passed:
                 right += 1

@@ -14,6 +14,7 @@ KINDS_FILE = Path(__file__).with_name("every_kind.yaml")
 MORE_FILE = Path(__file__).with_name("more_kinds.yaml")
 PICTURES_FILE = Path(__file__).with_name("pictures.yaml")
 ARMS_FILE = Path(__file__).with_name("arms.yaml")
+RULES_FILE = Path(__file__).with_name("own_rules.yaml")
 GALLERY_FILES = sorted(GALLERY.glob("*.yaml"))
 
 
@@ -39,3 +40,9 @@ def more_kinds() -> DeclaredHitType:
 def pictures() -> DeclaredHitType:
     """A type whose rows show images."""
     return hit_type_read(PICTURES_FILE.read_bytes())
+
+
+@cache
+def own_rules() -> DeclaredHitType:
+    """A type whose questions have messages of their own."""
+    return hit_type_read(RULES_FILE.read_bytes())
