@@ -268,7 +268,7 @@ class AsksConfidence(HitType):
         return self.stages(payload, presentation)[stage].fields[-1]
 
     def _asking(self, stage: Stage) -> Stage:
-        several = sum(asked.kind != "text" for asked in stage.fields if not asked.when) > 1
+        several = sum(asked.kind != "text" for asked in stage.fields if not asked.conditional) > 1
         help_text = _CHANCES if several else _CHANCE
         asked = Field(
             CONFIDENCE if self.most_stages == 1 else f"{CONFIDENCE}_{stage.name}",

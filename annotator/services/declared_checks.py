@@ -225,7 +225,7 @@ def _played(kind: DeclaredHitType, items: Items) -> str:
 
 def _bad_input(stage: Stage, raw: JSON) -> Iterator[tuple[JSON, set[str]]]:
     """Input that must be refused, with the fields that are wrong in it."""
-    required = {asked.name for asked in stage.fields if asked.required and not asked.when}
+    required = {asked.name for asked in stage.fields if asked.required and not asked.conditional}
     if required:
         yield {}, required
     chosen = next((asked for asked in stage.fields if asked.options and asked.name in raw), None)

@@ -61,6 +61,8 @@ class Asked:
     error: str = ""
     needs: str = ""
     when: str = ""
+    #: Its comparisons, for the script; empty if it has none.
+    compared: str = ""
     target_label: str = ""
     #: Whether it is the first row below its heading.
     heads: bool = False
@@ -92,7 +94,7 @@ class Asked:
     def required(self) -> bool:
         """Whether the browser may require an answer: not for steps that may not apply, nor if the question has words of its own
         for a missing answer, which the server says."""
-        return self.field.required and not self.field.when and not self.field.missing
+        return self.field.required and not self.field.conditional and not self.field.missing
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def questions_of(fields: Sequence[Field]) -> dict[str, int]:
     found: dict[str, int] = {}
     for field in fields:
         before = [name for name, values in field.when if len(values) == 1 and name in found]
-        joined = len(field.when) == 1 and before and field.options
+        joined = len(field.when) == 1 and before and field.options and not field.compares
         found[field.name] = found[before[0]] if joined else max(found.values(), default=0) + 1
     return found
 
@@ -305,11 +307,17 @@ def _bind(
         error=error,
         needs=" ".join(f"{number}-{place}" for place in range(len(field.when))),
         when=json.dumps([[prefix + other, list(values)] for other, values in field.when])
-        if field.when
+        if field.conditional
         else "",
+        compared=_compared(field, prefix),
         target_label=labels.get(field.target, ""),
         heads=bool(field.heading) and (number == 1 or fields[number - 2].heading != field.heading),
     )
+
+
+def _compared(field: Field, prefix: str) -> str:
+    found = [[prefix + one.field, one.sign, list(one.values), one.unit] for one in field.compares]
+    return json.dumps(found, ensure_ascii=False) if found else ""
 
 
 def _opens(name: str, value: str, fields: Sequence[Field]) -> list[str]:

@@ -66,6 +66,7 @@ def stage_shown(stage: Stage, language: str = "") -> Stage:
                 heading_help=say(field.heading_help),
                 row=say(field.row),
                 missing=say(field.missing),
+                only_if=say(field.only_if),
                 ends=(say(field.ends[0]), say(field.ends[1])) if field.ends else None,
                 passages=_passages_shown(field.passages),
                 options=tuple(

@@ -170,7 +170,7 @@ def _field_schema(asked: Field) -> JSON:
     values: list[str | None] = [option.value for option in asked.options]
     if asked.kind == "multi":
         return {"type": "array", "items": {"type": "string", "enum": values}}
-    may_lack = bool(asked.when) or not asked.required
+    may_lack = asked.conditional or not asked.required
     kind: JSON = {"type": ["string", "null"] if may_lack else "string"}
     if asked.passages:
         return _passages_schema(asked.passages)

@@ -15,10 +15,38 @@
     return chosen.some((input) => !input.closest("[data-asked]")?.hidden && values.includes(input.value));
   }
 
+  /* A number as somebody writes it, with or without its unit; NaN if it is none. The server reads it in the same way. */
+  function number(text, unit) {
+    let written = text.trim();
+    if (unit && written.endsWith(unit)) written = written.slice(0, -unit.length).trim();
+    if (!/^[-+−]?[0-9]{1,15}([.,][0-9]{1,9})?$/.test(written)) return NaN;
+    return Number(written.replace("−", "-").replace(",", "."));
+  }
+
+  const SIZES = {
+    at_least: (one, other) => one >= other,
+    more_than: (one, other) => one > other,
+    at_most: (one, other) => one <= other,
+    less_than: (one, other) => one < other,
+  };
+
+  function compares(form, [name, sign, values, unit]) {
+    const inputs = [...form.querySelectorAll(`[name="${CSS.escape(name)}"]`)];
+    const given = inputs
+      .filter((input) => !input.closest("[data-asked]")?.hidden && (input.checked || input.matches("textarea")))
+      .map((input) => input.value)
+      .filter((value) => value.trim());
+    if (!given.length) return false;
+    if (SIZES[sign]) return SIZES[sign](number(given[0], unit), Number(values[0]));
+    return !given.some((value) => values.includes(value));
+  }
+
   function unfold(form) {
     /* In order, so that hiding a step also hides the steps that depend on it. */
     for (const asked of form.querySelectorAll("[data-when]")) {
-      const open = JSON.parse(asked.dataset.when).every((condition) => holds(form, condition));
+      const open =
+        JSON.parse(asked.dataset.when).every((condition) => holds(form, condition)) &&
+        JSON.parse(asked.dataset.compared ?? "[]").every((comparison) => compares(form, comparison));
       asked.hidden = !open;
       asked.disabled = !open;
     }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from annotator.hit_types.answers import YES_NO_WORDS, Answers
 from annotator.hit_types.declaration.shown import Presented, keys_of, option_of
+from annotator.hit_types.fields import Comparison, When
 from annotator.hit_types.reading import stable_key
 from annotator.hit_types.shapes import JSON, Field, Level, Option, Variable
 from annotator.hit_types.wording import FileText, put
@@ -19,6 +20,15 @@ Values = dict[tuple[str, str], str]
 LONGEST_SPELLING = 40
 #: What one question keeps of its fields, for items that show different blocks.
 MOST_MADE = 64
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions of one question. All must hold; ``words`` has those that aren't a plain list of answers."""
+
+    when: When = ()
+    compares: tuple[Comparison, ...] = ()
+    words: str = ""
 
 
 class DeclaredQuestion:
@@ -38,6 +48,8 @@ class DeclaredQuestion:
         self.roles: tuple[str, ...] = tuple(spec.get("roles", ()))
         #: The columns that it's about, beside that.
         self.about = tuple(column for column in spec.get("about", ()) if column != self.each)
+        #: When it is asked; ``Screens`` reads it from the file, which needs the other questions of the stage.
+        self.conditions = Conditions()
         #: Fields that were made before, where they are the same for all items that show the same; see ``fields_shown``.
         self._made: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Field, ...]] = {}
 
@@ -104,19 +116,12 @@ class DeclaredQuestion:
             options=self.options(seen),
             required=self.spec.get("required", True),
             help=self.spec.get("help", ""),
-            when=self.when,
+            when=self.conditions.when,
+            compares=self.conditions.compares,
+            only_if=self.conditions.words,
             target=target,
             about=about,
             **more,
-        )
-
-    @property
-    def when(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The conditions under which it is asked; all must hold."""
-        found = self.spec.get("when", {})
-        return tuple(
-            (name, tuple(map(str, values if isinstance(values, list) else [values])))
-            for name, values in found.items()
         )
 
     # -- answers ---------------------------------------------------------------------------------

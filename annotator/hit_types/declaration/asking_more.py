@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from math import ceil, floor
 from typing import Any
 
 from annotator.hit_types.declaration.asking import DeclaredQuestion, Values
 from annotator.hit_types.declaration.shown import Presented, option_of
+from annotator.hit_types.fields import number_written
 from annotator.hit_types.shapes import JSON, Field, Option, Variable
 from annotator.hit_types.wording import put
 
@@ -86,9 +86,6 @@ def value_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-_NUMBER = re.compile(r"([-+−]?[0-9]{1,15})(?:[.,]([0-9]{1,9}))?")
-
-
 class NumberQuestion(DeclaredQuestion):
     """A number that is written, with a unit and bounds."""
 
@@ -127,19 +124,15 @@ class NumberQuestion(DeclaredQuestion):
         written = response.get(self.name)
         if not written:
             return {}
-        text = written.strip().removesuffix(self.spec.get("unit", "")).strip()
-        found = _NUMBER.fullmatch(text)
+        found = number_written(written, self.spec.get("unit", ""))
         if found is None:
             return {self.name: f"expected {self._lowered()}, got {written[:40]!r}"}
-        whole, part = found[1].replace("−", "-").removeprefix("+"), (found[2] or "").rstrip("0")
-        number = float(f"{whole}.{part or 0}")
+        number = float(found)
         least, most = self.spec.get("least"), self.spec.get("most")
         beyond = (least is not None and number < least) or (most is not None and number > most)
-        if beyond or (part and self.spec.get("whole")):
+        if beyond or ("." in found and self.spec.get("whole")):
             return {self.name: f"expected {self._lowered()}, got {written[:40]!r}"}
-        response[self.name] = f"{int(whole)}.{part}" if part else str(int(whole))
-        if part and whole.startswith("-") and int(whole) == 0:
-            response[self.name] = f"-0.{part}"
+        response[self.name] = found
         return {}
 
     def _lowered(self) -> str:

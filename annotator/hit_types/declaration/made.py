@@ -14,6 +14,7 @@ from annotator.hit_types.arms import ARM_KEY, arm_of, control_payload
 from annotator.hit_types.contract import HitType
 from annotator.hit_types.declaration.arms import DeclaredArm, arm_spec
 from annotator.hit_types.declaration.asking import DeclaredQuestion
+from annotator.hit_types.declaration.conditions import conditions_of
 from annotator.hit_types.declaration.items import parts_of
 from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.prompting import FORM, MATERIAL, QUESTIONS, material_text
@@ -51,6 +52,9 @@ class Screens:
             for name, stage in spec["stages"].items()
         ]
         self.questions = {one.name: one for _, _, asked in self.stages for one in asked}
+        for _, stage, asked in self.stages:
+            for one in asked:
+                one.conditions = conditions_of(one.spec.get("when", {}), stage["questions"])
 
 
 class DeclaredHitType(HitType):
@@ -178,12 +182,20 @@ class DeclaredHitType(HitType):
     ) -> JSON:
         """Check the values sent for one stage; raises ``FieldErrors``, in the file's own words where it has any."""
         asked = self._of(payload).stages[stage][2]
-        sent = self._received(raw, asked)
+        sent, fields = self._received(raw, asked), self.fields_asked(payload, stage, presentation)
+        errors: dict[str, str] = {}
         try:
-            response = parse_fields(self.fields_asked(payload, stage, presentation), sent)
+            response = parse_fields(fields, sent)
+        except FieldErrors as error:
+            # What can be said about the other answers is said at once.
+            errors = error.errors
+            response = parse_fields([one for one in fields if one.name not in errors], sent)
+        try:
             self._check(response, payload, asked)
         except FieldErrors as error:
-            raise FieldErrors(self._told(error.errors, sent)) from None
+            errors = error.errors | errors
+        if errors:
+            raise FieldErrors(self._told(errors, sent))
         return response
 
     def _told(self, errors: Mapping[str, str], sent: Mapping[str, Any]) -> dict[str, str]:

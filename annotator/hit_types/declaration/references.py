@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotator.hit_types.columns import ITEM_COLUMNS, SYSTEM_COLUMNS
+from annotator.hit_types.declaration.conditions import when_problems
 from annotator.hit_types.declaration.items import ATTRIBUTES, LISTS, MATERIAL
-from annotator.hit_types.declaration.kind_checks import has_parts, kind_problems, labels_of
+from annotator.hit_types.declaration.kind_checks import has_parts, kind_problems
 from annotator.hit_types.declaration.kinds import question_of
 from annotator.hit_types.declaration.problems import Faults, Path, shown_value
 from annotator.hit_types.declaration.prompting import FORM, QUESTIONS
@@ -261,8 +262,9 @@ class References:
                 self.faults.add(
                     (*path, "in"), f"is {shown_value(one['in'])}, in which {first} marks passages already"
                 )
-        self._when(stage, name, one, path)
-        for problem, message in kind_problems(one):
+        names = self._names(("stages", stage, "questions"))
+        conditions = when_problems(one, names[: names.index(name)], self.stages[stage]["questions"])
+        for problem, message in (*conditions, *kind_problems(one)):
             self.faults.add((*path, *problem), message)
         if one["kind"] == "choice":
             if ("options" in one) == ("options_of" in one):
@@ -305,32 +307,6 @@ class References:
                 self.faults.add(path, f"is {shown_value(column)}, which isn't shown at this stage")
             if not self.columns[column].get("required", True):
                 self.faults.add(path, f"is {shown_value(column)}, which isn't required; passages need a text")
-
-    def _when(self, stage: str, name: str, one: Mapping[str, Any], path: Path) -> None:
-        names = self._names(("stages", stage, "questions"))
-        earlier = names[: names.index(name)]
-        for other, values in one.get("when", {}).items():
-            at = (*path, "when", other)
-            if other not in earlier:
-                expected = ", ".join(earlier) or "none: this is the first"
-                self.faults.add(at, f"is no question before this one in its stage; those are: {expected}")
-                continue
-            asked = self.stages[stage]["questions"].get(other)
-            if asked is None:
-                continue
-            if asked["kind"] not in ("choice", "yes_no", "scale", "preference") or "for_each" in asked:
-                self.faults.add(
-                    at,
-                    "can't be a condition; expected a question with one answer: choice, yes_no, scale, preference",
-                )
-                continue
-            labels = labels_of(asked)
-            for value in values if isinstance(values, list) else [values]:
-                if labels and str(value) not in labels:
-                    self.faults.add(
-                        at,
-                        f"is {shown_value(value)}, no answer of {other}; expected one of: {', '.join(labels)}",
-                    )
 
     def _variables(self) -> None:
         asked = {name: one for held in self.stages.values() for name, one in held["questions"].items()}

@@ -80,7 +80,7 @@ class ReplyForm:
             if asked.passages and len(set(read_lines(text, self.marker(asked)))) > 1:
                 raise Unparsable(f"the reply has different lines {self.marker(asked)}: ...", kind="ambiguous")
             line = read_line(text, self.marker(asked)) or _said(held.get(asked.name))
-            lacks = line.lower() == UNASKED and (asked.when or not asked.required)
+            lacks = line.lower() == UNASKED and (asked.conditional or not asked.required)
             if line and not (lacks and not (asked.passages and asked.passages.none)):
                 # A list of passages isn't cut: whatever was left out would look as if it hadn't been marked.
                 found[asked.name] = line if asked.passages else line[: asked.max_length]
@@ -110,7 +110,7 @@ class ReplyForm:
     def _checked(self, text: str, found: JSON, language: str) -> JSON:
         """The response, if it has every text that must be written; else the reason why the reply lacks it."""
         for asked in self.written:
-            if asked.required and not asked.when and asked.name not in found:
+            if asked.required and not asked.conditional and asked.name not in found:
                 if not self.slots:
                     read_answer(text, {"": ("",)}, language=language)
                 raise Unparsable(f"the reply has no line {self.marker(asked)}: ...")
@@ -193,7 +193,7 @@ def _said(value: object) -> str:
 
 
 def _written(asked: Field) -> str:
-    text = f"{asked.name.upper()}: {asked.label}" + (f" {asked.help}" if asked.help else "")
+    text = f"{asked.name.upper()}: " + " ".join(filter(None, (asked.label, asked.help, _only_if(asked))))
     if asked.passages is None:
         return text
     named = [("Categories", asked.passages.categories), ("Severities", asked.passages.severities)]
@@ -223,8 +223,8 @@ def _passages_hint(asked: Passages, may_lack: bool) -> str:
 
 def _hint(asked: Field) -> str:
     if asked.passages:
-        return _passages_hint(asked.passages, bool(asked.when or not asked.required))
-    may_lack = asked.when or not asked.required
+        return _passages_hint(asked.passages, asked.conditional or not asked.required)
+    may_lack = asked.conditional or not asked.required
     what = f"a number such as {asked.bounds[0]}" if asked.bounds else "your words, in one line"
     return what + (" or NONE" if may_lack else "")
 
@@ -241,7 +241,7 @@ def form_of_reply(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spe
         about = f"{blocks[asked.target]}: {asked.label}" if asked.target in blocks else str(asked.label)
         if asked.row:
             about = asked.row
-        about = f"{about} {asked.help}".strip()
+        about = " ".join(filter(None, (about, asked.help, _only_if(asked))))
         above = f"{asked.heading} {asked.heading_help}".strip() if asked.heading != heading else ""
         heading = asked.heading
         if asked.kind == "multi":
@@ -271,12 +271,16 @@ def form_of_reply(fields: Sequence[Field], blocks: Mapping[str, str], spell: Spe
         joined |= {one.name for one in inside}
         labels = {label: spellings for label, (_, spellings) in leaves.items()}
         means = {label: said for label, (said, _) in leaves.items()}
-        if asked.when or not asked.required:
+        if asked.conditional or not asked.required:
             own = {text for spellings in labels.values() for text in spellings}
             name = UNASKED if UNASKED not in own else "no answer"
             labels[name], means[name] = (name, "not asked"), {}
         slots.append(Slot(about, labels, means, notes=tuple(filter(None, notes)), heading=above))
     return ReplyForm(tuple(slots), written)
+
+
+def _only_if(asked: Field) -> str:
+    return f"(Only if {asked.only_if}.)" if asked.only_if else ""
 
 
 def _condition(asked: Field, fields: Sequence[Field]) -> str:
@@ -302,7 +306,7 @@ def _leaves(asked: Field, fields: Sequence[Field], spell: Spell) -> tuple[Leaves
     inside: list[Field] = []
     closing: list[tuple[str, JSON, tuple[str, ...]]] = []
     for option in asked.options:
-        opened = [one for one in fields if one.when == ((asked.name, (option.value,)),)]
+        opened = [one for one in fields if one.when == ((asked.name, (option.value,)),) and not one.compares]
         said: JSON = {asked.name: option.value}
         if len(opened) == 1 and opened[0].kind == "choice":
             deeper, further = _leaves(opened[0], fields, spell)

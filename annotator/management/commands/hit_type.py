@@ -185,7 +185,8 @@ def _stage(stage: Stage) -> Iterator[str]:
         yield f"  [{block.label}] {block.text}".rstrip()
         yield from (f"    {line}" for line in block.items)
     for asked in stage.fields:
-        when = " and ".join(f"{name} is {' or '.join(values)}" for name, values in asked.when)
+        lists = [] if asked.only_if else [f"{name} is {' or '.join(values)}" for name, values in asked.when]
+        when = " and ".join([*lists, *filter(None, [asked.only_if])])
         yield f"  {asked.name}: {asked.label}" + (f" (if {when})" if when else "")
         if asked.help:
             yield f"    {asked.help}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotator.hit_types.base import Field, Option
+from annotator.hit_types.fields import Comparison
 from evaluation.simulators.majority import Tied, majority
 
 PLACES = tuple(Option(str(place), str(place)) for place in (1, 2, 3))
@@ -26,3 +27,27 @@ def test_places_that_are_most_frequent_but_no_ranking_are_tied() -> None:
     samples = [ranked("1", "2", "3")] * 3 + [ranked("1", "3", "2")] * 2 + [ranked("2", "3", "1")] * 2
     with pytest.raises(Tied, match="rank: the majority gives a place twice"):
         majority(RANKING, samples)
+
+
+LONG = Field("long", "Too long?", options=PLACES, compares=(Comparison("length", "at_least", ("5",)),))
+WALK = [Field("length", "How long?", "text", bounds=(1, 30)), LONG]
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ([{"length": "9", "long": "2"}, {"length": "2"}, {"length": "7", "long": "2"}], {"length": "9", "long": "2"}),
+        ([{"length": "9", "long": "2"}, {"length": "2"}, {"length": "3"}], {"length": "2"}),
+    ],
+)  # fmt: skip
+def test_a_question_that_depends_on_a_number_is_asked_if_most_samples_were(
+    samples: list[dict[str, str]], expected: dict[str, str]
+) -> None:
+    found = majority(WALK, samples)
+    assert found == expected
+    assert LONG.applies(found) == ("long" in found)
+
+
+def test_a_question_that_half_of_the_samples_were_asked_is_tied() -> None:
+    with pytest.raises(Tied, match="long: half of the samples were asked it"):
+        majority(WALK, [{"length": "9", "long": "2"}, {"length": "2"}])

@@ -41,13 +41,14 @@ def test_missing_and_invalid_answers_are_told_in_the_words_of_the_file() -> None
         "length": "Write the length in km.",
         "birds": "Choose a bird; or none.",
     }
-    assert errors(right | {"length": "31"}) == {"length": BEYOND}
+    assert errors(right | {"length": "31", "tired": "no"}) == {"length": BEYOND}
+    assert errors(right | {"length": "31"}) == {"length": BEYOND, "tired": "choose an answer"}, "both at once"
     assert errors(right | {"length": "  "}) == {"length": "Write the length in km."}
     assert errors(right | {"birds": ["owl", "none"]}) == {"birds": "None of these goes with no bird."}
     assert errors(right | {"pleasant": "very"}) == {"pleasant": "choose one of: yes, partly, no"}, (
         "without a message of its own, the usual words"
     )
-    assert errors(right | {"birds": ["other"]}) == {"birds_other": "Choose a bird; or none."}
+    assert errors(right | {"birds": ["owl", "other"]}) == {"birds_other": "Choose a bird; or none."}
 
 
 def test_correct_answers_in_a_file_are_told_what_was_expected() -> None:
@@ -117,7 +118,7 @@ def test_the_page_and_a_kept_answer_say_it(researcher: User) -> None:
     path = f"/task/{assignment.pk}/"
     page = client.get("/study/walks/task/", follow=True).content.decode()
     assert page.count("data-missing") == 4, "hidden until the script shows it"
-    sent = {"stage": "0", "pleasant": "yes", "length": "45", "birds": "owl"}
+    sent = {"stage": "0", "pleasant": "yes", "length": "45", "birds": "owl", "tired": "no"}
     refused = client.post(path, sent)
     assert refused.status_code == 422
     assert BEYOND in refused.content.decode()
