@@ -101,6 +101,10 @@
     mark(form);
   }
 
+  let pressed = false;
+  document.addEventListener("pointerdown", () => (pressed = true), true);
+  for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => (pressed = false), true);
+
   foretell.refresh = refresh;
   foretell.on("form[data-task]", (form) => {
     form.noValidate = true;
@@ -116,7 +120,8 @@
       if (asked?.querySelector("[data-key]")) form.foretellLast = asked;
       form.foretellHere = target.type === "checkbox" ? asked : null; /* a list takes more; else the mark moves on */
       refresh(form);
-      if (asked && target.type !== "checkbox") follow(form, asked, first);
+      /* A text is changed when something else is pressed: what is pressed stays under the pointer until it is let go. */
+      if (asked && target.type !== "checkbox" && !(pressed && target.matches("textarea"))) follow(form, asked, first);
     });
     /* Arrow keys choose on their way to another option. */
     form.addEventListener("keydown", ({ key }) => (form.foretellArrow = key.startsWith("Arrow")));

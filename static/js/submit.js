@@ -28,7 +28,9 @@
     if (!words) return null;
     words.hidden = !on;
     const others = (asked.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id && id !== words.id);
-    asked.setAttribute("aria-describedby", [...others, ...(on ? [words.id] : [])].join(" "));
+    const ids = [...others, ...(on ? [words.id] : [])];
+    if (ids.length) asked.setAttribute("aria-describedby", ids.join(" "));
+    else asked.removeAttribute("aria-describedby");
     return words.textContent;
   }
 

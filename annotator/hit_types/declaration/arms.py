@@ -138,7 +138,20 @@ def _same_answers(asked: Mapping[str, Any], worded: Mapping[str, Any]) -> Iterat
         return
     names = {"options", "rows", "categories", "severities", "when"}
     for key in sorted(
-        names | {"from", "to", "least", "most", "step", "between", "in", "for_each", "roles", "options_of"}
+        names
+        | {
+            "from",
+            "to",
+            "least",
+            "most",
+            "step",
+            "between",
+            "in",
+            "for_each",
+            "roles",
+            "options_of",
+            "shuffled",
+        }
     ):
         before, after = (one.get(key) for one in (asked, worded))
         if key in names:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from annotator.hit_types.answers import YES_NO_WORDS, Answers
 from annotator.hit_types.declaration.shown import Presented, keys_of, option_of
+from annotator.hit_types.declaration.shuffling import in_order
 from annotator.hit_types.fields import Comparison, When
 from annotator.hit_types.reading import stable_key
 from annotator.hit_types.shapes import JSON, Field, Level, Option, Variable
@@ -51,7 +52,7 @@ class DeclaredQuestion:
         #: When it is asked; ``Screens`` reads it from the file, which needs the other questions of the stage.
         self.conditions = Conditions()
         #: Fields that were made before, where they are the same for all items that show the same; see ``fields_shown``.
-        self._made: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Field, ...]] = {}
+        self._made: dict[tuple[tuple[str, ...], ...], tuple[Field, ...]] = {}
 
     # -- the form --------------------------------------------------------------------------------
 
@@ -59,12 +60,19 @@ class DeclaredQuestion:
         """The options that an item's rater chooses from; empty if something is written."""
         raise NotImplementedError
 
+    def named_options(self, seen: Presented) -> tuple[Option, ...]:
+        """The options that the file names, in the order in which a rater sees them."""
+        held = self.spec["options"]
+        return tuple(
+            option_of(value, held[value]) for value in in_order(list(held), seen.options_drawn(self.name))
+        )
+
     def fields_shown(self, seen: Presented) -> tuple[Field, ...]:
         """``fields`` with the question's own messages, made once for all items with the same blocks in the same order: pages and
         replies need them several times."""
         if self.each or "options_of" in self.spec:
             return self._finished(seen)
-        key = (self._about(seen), seen.drawn)
+        key = (self._about(seen), seen.drawn, seen.options_drawn(self.name))
         found = self._made.get(key)
         if found is None:
             found = self._finished(seen)
@@ -199,7 +207,7 @@ class ChoiceQuestion(DeclaredQuestion):
     def options(self, seen: Presented) -> tuple[Option, ...]:
         if column := self.spec.get("options_of"):
             return Answers.of(seen.payload[column]).choices
-        return tuple(option_of(value, one) for value, one in self.spec["options"].items())
+        return self.named_options(seen)
 
     def spellings(self, option: Option) -> Spellings:
         one = self.spec.get("options", {}).get(option.value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from annotator.hit_types.declaration.asking import DeclaredQuestion, Spellings, Values
 from annotator.hit_types.declaration.asking_more import value_text
-from annotator.hit_types.declaration.shown import Presented, option_of
+from annotator.hit_types.declaration.shown import Presented
 from annotator.hit_types.shapes import JSON, Field, Option, Variable
 from annotator.hit_types.wording import put
 
@@ -29,7 +29,7 @@ class ComparingQuestion(DeclaredQuestion):
         """What is compared, as one rater sees it."""
         if columns := self.spec.get("between"):
             return tuple(Option(column, seen.label(column)) for column in sorted(columns, key=seen.place))
-        return tuple(option_of(value, one) for value, one in self.spec["options"].items())
+        return self.named_options(seen)
 
     def spellings(self, option: Option) -> Spellings:
         """Columns are named as a rater sees them: their own names could tell who wrote them."""

@@ -14,6 +14,7 @@ from annotator.hit_types.declaration.asking import (
     digit_keys,
 )
 from annotator.hit_types.declaration.shown import Presented, option_of
+from annotator.hit_types.declaration.shuffling import in_order
 from annotator.hit_types.shapes import JSON, Field, Level, Option, Variable
 from annotator.hit_types.wording import put
 
@@ -54,7 +55,9 @@ class GridQuestion(DeclaredQuestion):
             put("{help} {anchors}", help=own, anchors=anchors) if own and anchors else own or anchors
         )
         found = []
-        for name, row in self.rows.items():
+        rows = self.rows
+        for name in in_order(list(rows), seen.options_drawn(self.name)):
+            row = rows[name]
             one = self.one_field(seen, self.field_name(name), about=self._about(seen))
             changes = {
                 "label": put("{ask} {row}", ask=self.ask, row=row.label),

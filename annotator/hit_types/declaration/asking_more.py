@@ -23,7 +23,7 @@ class SeveralQuestion(DeclaredQuestion):
     compound = True
 
     def options(self, seen: Presented) -> tuple[Option, ...]:
-        found = [option_of(value, one) for value, one in self.spec["options"].items()]
+        found = list(self.named_options(seen))
         found += [Option(value, self.spec[value]) for value in (OTHER, NONE) if self.spec.get(value)]
         return tuple(found)
 
@@ -46,6 +46,8 @@ class SeveralQuestion(DeclaredQuestion):
         chosen = response.get(self.name)
         if chosen is None:
             return {}
+        # Stored in the order of the file, in whichever order they were shown.
+        chosen = response[self.name] = [one for one in (*self.spec["options"], OTHER, NONE) if one in chosen]
         if NONE in chosen and len(chosen) > 1 and self.spec.get(NONE):
             return {self.name: f"choose {self.spec[NONE]!r} alone, or the others without it"}
         return {}

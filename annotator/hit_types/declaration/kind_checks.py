@@ -32,6 +32,9 @@ def kind_problems(one: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     yield from _KINDS.get(one["kind"], lambda _: iter(()))(one)
     if "missing" in one.get("messages", {}) and one.get("required") is False:
         yield ("messages", "missing"), "is never said, because the question need not be answered; remove it"
+    for other in ("options_of", "between"):
+        if one.get("shuffled") and other in one:
+            yield ("shuffled",), f"can't be given with {other}; it is for options that the file names"
     if "between" in one:
         for number, column in enumerate(one["between"]):
             if column == EQUAL or one["between"].index(column) < number:

@@ -157,7 +157,13 @@ class DeclaredHitType(HitType):
         screens = self._of(payload)
         seen = screens.layout.presented(payload, presentation)
         return tuple(
-            Stage(name, spec["title"], seen.blocks(number), self._fields(asked, seen), spec.get("lead", ""))
+            Stage(
+                name,
+                spec["title"],
+                seen.blocks(number),
+                self._fields(name, asked, seen),
+                spec.get("lead", ""),
+            )
             for number, (name, spec, asked) in enumerate(screens.stages)
         )
 
@@ -165,7 +171,9 @@ class DeclaredHitType(HitType):
         """The names of all stages of an item in order."""
         return tuple(name for name, _, _ in self._of(payload).stages)
 
-    def _fields(self, asked: tuple[DeclaredQuestion, ...], seen: Presented) -> tuple[Field, ...]:
+    def _fields(self, stage: str, asked: tuple[DeclaredQuestion, ...], seen: Presented) -> tuple[Field, ...]:
+        if drawn := seen.questions_drawn(stage):
+            asked = tuple(sorted(asked, key=lambda one: drawn.index(one.name)))
         return tuple(field for one in asked for field in one.fields_shown(seen))
 
     def units(self, payload: JSON) -> tuple[str, ...]:
@@ -208,7 +216,8 @@ class DeclaredHitType(HitType):
     def fields_asked(self, payload: JSON, stage: int, presentation: JSON | None = None) -> tuple[Field, ...]:
         """The fields of a stage, without its blocks: a turn parses one answer and shows one task."""
         screens = self._of(payload)
-        return self._fields(screens.stages[stage][2], screens.layout.presented(payload, presentation))
+        name, _, asked = screens.stages[stage]
+        return self._fields(name, asked, screens.layout.presented(payload, presentation))
 
     def parse_gold(self, payload: JSON, raw: Any) -> JSON:
         """Check a correct response; fields that it leaves out are not graded. Raises ``FieldErrors``."""

@@ -14,6 +14,7 @@ from annotator.hit_types.declaration.problems import Faults, Path, shown_value
 from annotator.hit_types.declaration.prompting import FORM, QUESTIONS
 from annotator.hit_types.declaration.prompting import MATERIAL as SHOWN
 from annotator.hit_types.declaration.questionnaire_files import questionnaire_names
+from annotator.hit_types.declaration.shuffling import question_groups
 from annotator.hit_types.declaration.variable_checks import variable_checked
 
 _ITEM = {column.name for column in ITEM_COLUMNS}
@@ -67,6 +68,14 @@ class References:
         self._shuffled()
         taken: dict[str, Path] = {}
         for stage, held in self.stages.items():
+            if (
+                self._at(("stages", stage, "shuffled")) is True
+                and len(question_groups(held["questions"])) < 2
+            ):
+                self.faults.add(
+                    ("stages", stage, "shuffled"),
+                    "is true; expected two questions or more that don't depend on each other",
+                )
             for name in self._names(("stages", stage, "questions")):
                 path = ("stages", stage, "questions", name)
                 self._field_name(name, path, taken)

@@ -49,7 +49,7 @@ def schema() -> Mapping[str, Any]:
 #: The kinds of question that need no item.
 QUESTIONNAIRE_KINDS = ("choice", "yes_no", "several", "scale", "number", "slider", "grid", "text")
 #: What their questions can say in a HIT type only.
-_ABOUT_ITEMS = ("about", "required", "for_each", "roles", "options_of")
+_ABOUT_ITEMS = ("about", "required", "for_each", "roles", "options_of", "shuffled")
 
 
 @cache

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from annotator.hit_types.answers import YES_NO_WORDS, Answers
+from annotator.hit_types.declaration.shuffling import OPTIONS, QUESTIONS, Shuffling
 from annotator.hit_types.formats import format_of
 from annotator.hit_types.shapes import JSON, Block, FieldErrors, Option
 from annotator.hit_types.wording import put
@@ -65,6 +66,7 @@ class Layout:
         for show in shows:
             for name, shown in show.items():
                 self.labels.setdefault(name, shown if isinstance(shown, str) else shown["label"])
+        self.shuffling = Shuffling(spec["stages"])
         asked = [one for stage in spec["stages"].values() for one in stage["questions"].values()]
         #: Columns of units and turns that are asked about one by one, with the roles of those that are: each is a block of its own.
         self.by_unit = {one["for_each"]: one.get("roles", ()) for one in asked if one.get("for_each")}
@@ -78,19 +80,23 @@ class Layout:
             order[name] = [one["key"] for one in payload[name]]
         for entries in order.values():
             rng.shuffle(entries)
-        return {ORDER: order} if order else {}
+        return ({ORDER: order} if order else {}) | self.shuffling.draw(rng)
 
     def presented(self, payload: JSON, presentation: JSON | None) -> Presented:
         """An item as one rater sees it. Raises ``FieldErrors`` if what was drawn isn't an order of this item's parts."""
-        return Presented(self, payload, (presentation or {}).get(ORDER) or {})
+        return Presented(self, payload, presentation or {})
 
 
 class Presented:
     """One item in the order that one rater sees: its blocks and their labels."""
 
-    def __init__(self, layout: Layout, payload: JSON, order: Mapping[str, Sequence[str]]):
+    def __init__(self, layout: Layout, payload: JSON, presentation: Mapping[str, Any]):
         self.layout = layout
         self.payload = payload
+        layout.shuffling.check(presentation)
+        self._options: Mapping[str, Sequence[str]] = presentation.get(OPTIONS) or {}
+        self._questions: Mapping[str, Sequence[str]] = presentation.get(QUESTIONS) or {}
+        order: Mapping[str, Sequence[str]] = presentation.get(ORDER) or {}
         drawn = order.get(COLUMNS) or layout.shuffled
         if drawn is not layout.shuffled and sorted(drawn) != sorted(layout.shuffled):
             raise FieldErrors({ORDER: "does not list the columns that are shuffled once each"})
@@ -98,6 +104,14 @@ class Presented:
         self.drawn = tuple(drawn)
         self._order = order
         self._instead = dict(zip(layout.shuffled, self.drawn, strict=True))
+
+    def options_drawn(self, question: str) -> tuple[str, ...]:
+        """The options of a question, or the rows of a grid, in the order drawn; empty if they aren't shuffled."""
+        return tuple(self._options.get(question, ()))
+
+    def questions_drawn(self, stage: str) -> Sequence[str]:
+        """The questions of a stage in the order drawn; empty if they aren't shuffled."""
+        return self._questions.get(stage, ())
 
     def entries(self, column: str) -> list[JSON]:
         """The entries of a column of units, in the order drawn."""
