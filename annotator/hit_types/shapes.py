@@ -85,7 +85,8 @@ class Block:
     """One labelled piece of material. ``text`` is shown as text, never as HTML.
 
     The items of kind ``options`` bring their own letters. Those of kind ``marked`` are the words of a text; ``marks``
-    has a number for each, 0 for unmarked words.
+    has a number for each, 0 for unmarked words. ``voice`` says whose words they are: ``material`` is judged, and what the ``study`` says about
+    it, such as a rule or a definition, is set like questions. ``fold`` says whether people can fold it away, and how it is at first.
     """
 
     name: str
@@ -99,6 +100,8 @@ class Block:
     marks: tuple[int, ...] = ()
     #: ISO 639-1 code of the material's language, where a page in another language shows it.
     language: str = ""
+    voice: Literal["material", "study"] = "material"
+    fold: Literal["", "open", "closed"] = ""
 
     @property
     def marked(self) -> tuple[tuple[str, int], ...]:

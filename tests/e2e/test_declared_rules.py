@@ -80,3 +80,29 @@ def test_without_a_script_lists_fold_and_numbers_are_told(
     page.locator("[name=pleasant][value=yes]").check()
     expect(page.locator("#a-long").get_by_text("Only if")).to_be_visible()
     context.close()
+
+
+def test_a_block_is_folded_by_keyboard_and_without_a_script(
+    style: str, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payload = own_rules().parse_item(WALK | {"rule": "Long from 10 km on.", "weather": "It rained."}).payload
+    screen = Screen("in-view", "In view", "annotator/task.html", task(own_rules().stages(payload)[0]))
+    monkeypatch.setattr("annotator.web.style_gallery.views.screens", lambda: [screen])
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(style + "in-view/")
+    rule, weather = page.get_by_text("Long from 10 km on."), page.get_by_text("It rained.")
+    expect(rule).to_be_hidden()
+    expect(weather).to_be_visible()
+    page.locator("[data-block=rule] > summary").press("Enter")
+    expect(rule).to_be_visible()
+    page.locator("[data-block=weather] > summary").click()
+    expect(weather).to_be_hidden()
+    assert page.locator("[data-block=rule] > summary").bounding_box()["height"] >= 44  # type: ignore[index]
+    fonts = [
+        page.locator(f"[data-block={name}] .block__text").evaluate("one => getComputedStyle(one).fontFamily")
+        for name in ("walk", "rule")
+    ]
+    assert fonts[0] != fonts[1]
+    assert fonts[1] == page.locator(".asked__label").first.evaluate("one => getComputedStyle(one).fontFamily")
+    context.close()

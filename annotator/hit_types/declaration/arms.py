@@ -53,7 +53,7 @@ def arm_spec(spec: Mapping[str, Any], arm: str) -> dict[str, Any]:
         changed = {
             **one,
             "show": {
-                column: labelled.get(column, shown)
+                column: _labelled(shown, labelled.get(column))
                 for column, shown in one["show"].items()
                 if column not in hides
             },
@@ -70,6 +70,16 @@ def arm_spec(spec: Mapping[str, Any], arm: str) -> dict[str, Any]:
         name: {**one, "hidden": True} if name in hides else one for name, one in spec["columns"].items()
     }
     return {**spec, "columns": columns, "stages": stages}
+
+
+def _labelled(shown: Any, own: Any) -> Any:
+    """How an arm shows a column that it may label otherwise: its voice, and whether it can be folded, are the file's."""
+    if own is None:
+        return shown
+    kept = {
+        key: shown[key] for key in ("voice", "collapsible") if isinstance(shown, Mapping) and key in shown
+    }
+    return {**kept, **(own if isinstance(own, Mapping) else {"label": own})} if kept else own
 
 
 def _about(asked: Mapping[str, Any], hides: set[str]) -> Mapping[str, Any]:

@@ -263,6 +263,7 @@ class References:
                     (*path, "for_each"), f"is {shown_value(one['for_each'])}, which isn't shown at this stage"
                 )
         self._each(one, path)
+        self._folded(one, path)
         if "in" in one:
             self._passages(one["in"], (*path, "in"), visible)
             others = self.stages[stage]["questions"].items()
@@ -286,6 +287,21 @@ class References:
                 self.faults.add(
                     (*path, "between", number), f"is {shown_value(column)}, which isn't shown at this stage"
                 )
+
+    def _folded(self, one: Mapping[str, Any], path: Path) -> None:
+        """What a question needs in view can't be folded away at first."""
+        shown = {name: held for stage in self.stages.values() for name, held in stage["show"].items()}
+        closed = {
+            name
+            for name, held in shown.items()
+            if isinstance(held, Mapping) and held.get("collapsible") == "closed"
+        }
+        for key in ("about", "between", "for_each", "in"):
+            named = one.get(key, ())
+            for column in [named] if isinstance(named, str) else named:
+                if column in closed:
+                    message = f"has {shown_value(column)}, which is closed at first; write `collapsible: open` there"
+                    self.faults.add((*path, key), message)
 
     def _each(self, one: Mapping[str, Any], path: Path) -> None:
         column = one.get("for_each", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -61,10 +62,14 @@ class Layout:
         self.orders = [
             name for name, one in self.columns.items() if one.get("shuffled") and not one.get("hidden")
         ]
-        #: Column -> what it is called where it isn't shuffled.
+        #: Column -> what it is called where it isn't shuffled, and how its blocks look where that isn't the usual way.
         self.labels: dict[str, str] = {}
+        self.looks: dict[str, dict[str, Any]] = {}
         for show in shows:
             for name, shown in show.items():
+                if isinstance(shown, Mapping) and {"voice", "collapsible"} & set(shown):
+                    look = {"voice": shown.get("voice", "material"), "fold": shown.get("collapsible", "")}
+                    self.looks[name] = look
                 self.labels.setdefault(name, shown if isinstance(shown, str) else shown["label"])
         self.shuffling = Shuffling(spec["stages"])
         asked = [one for stage in spec["stages"].values() for one in stage["questions"].values()]
@@ -151,11 +156,13 @@ class Presented:
             value = self.payload.get(column)
             if not value and value in (None, "", []):
                 continue
+            look = self.layout.looks.get(place, {})
             if self.layout.columns[column]["kind"] in TEXTS:  # most columns; a turn makes their blocks
                 style = format_of(self.payload, column)
-                found.append(Block(column, self.label(column), value, format=style, group=group))
+                found.append(Block(column, self.label(column), value, format=style, group=group, **look))
             else:
-                found += self._blocks(column, value, group)
+                made = self._blocks(column, value, group)
+                found += (replace(block, **look) for block in made) if look else made
         return tuple(found)
 
     def _blocks(self, column: str, value: Any, group: str) -> Iterator[Block]:

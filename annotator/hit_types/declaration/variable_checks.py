@@ -34,7 +34,10 @@ def _plain(one: Mapping[str, Any], question: Mapping[str, Any], asked: str) -> I
     kind = question["kind"]
     labels = [str(label) for label in one.get("labels", labels_of(question))]
     if one["level"] == "ordinal" and question.get("shuffled"):
-        yield ("level",), f'is "ordinal", and {asked} is shuffled; a scale keeps its order, so remove one of the two'
+        yield (
+            ("level",),
+            f'is "ordinal", and {asked} is shuffled; a scale keeps its order, so remove one of the two',
+        )
     if one["level"] == "ordinal" and not labels:
         yield ("labels",), "is missing; an ordinal variable lists its labels in order"
     if one["level"] not in ("nominal", "ordinal") and (
