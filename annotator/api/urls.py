@@ -27,6 +27,7 @@ from annotator.api import (
     review,
     studies,
     study_life,
+    written,
 )
 from annotator.api.schema_made import MadeSchema
 from annotator.core import converters  # noqa: F401 - registers them
@@ -123,6 +124,7 @@ urlpatterns = [
     path("studies/<study:slug>/members/", people.Members.as_view(), name="members"),
     path("members/<row:pk>/", people.Member.as_view(), name="member"),
     path("invitations/<row:pk>/", people.InvitationWithdraw.as_view(), name="invitation"),
+    path("studies/<study:slug>/written-answers/", written.WrittenAnswers.as_view(), name="written_answers"),
     path("studies/<study:slug>/contested/", items.ContestedItems.as_view(), name="contested"),
     path(
         "studies/<study:slug>/adjudication/",

@@ -16,6 +16,7 @@ from annotator.core.kept_figures import figures_kept
 from annotator.core.row_ids import row_id
 from annotator.models import Membership, Study
 from annotator.selectors.study import roles_from, study_get_for, study_role
+from annotator.selectors.written_answers import written_questions
 from evaluation.core.filter_text import column_words, filter_words
 from evaluation.forms.reports import ReportForm
 from evaluation.models import Report
@@ -115,6 +116,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
     context["only"] = filter_words(str(found.choices.get("only") or ""))
     context["by"] = column_words(str(found.choices.get("by") or ""))
     context["contested"] = _contested(found)
+    context["written"] = _written(found)
     with _kept(found.study):
         context["form"] = ReportForm(study=found.study, initial=found.choices)
     context["joinable"] = _joinable(request, found.study, {study.pk for study in found.studies})
@@ -132,6 +134,13 @@ def _contested(report: Report) -> str:
     return reverse("admin:study_contested", args=[report.study_id]) + (
         "?count=rehearsal" if rehearsal else ""
     )
+
+
+def _written(report: Report) -> str:
+    """Where the texts are that raters wrote, which no section measures; empty if they wrote none."""
+    if len(report.studies) > 1 or not written_questions(report.study):
+        return ""
+    return reverse("admin:study_written", args=[report.study_id])
 
 
 @login_required

@@ -77,6 +77,7 @@ TABS = (
         "Judgments",
         (
             ("admin:study_judgments", "All judgments", VIEWER),
+            ("admin:study_written", "Written answers", VIEWER),
             ("admin:study_exports", "Exports", VIEWER),
             ("admin:annotator_study_import_judgments", "Import judgments", EDITOR),
         ),

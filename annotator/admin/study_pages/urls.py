@@ -37,6 +37,7 @@ from annotator.admin.study_pages import (
     rehearsals,
     rows,
     writing,
+    written,
 )
 from annotator.core import converters  # noqa: F401 - registers them
 
@@ -113,6 +114,7 @@ def patterns(view: Callable[..., Any]) -> list[URLPattern]:
         path(f"{one}judgments/", view(rows.judgments), name="study_judgments"),
         path(f"{one}judgments/<row:judgment_pk>/", view(rows.judgment), name="study_judgment"),
         path(f"{one}participants/", view(participants.participants), name="study_participants"),
+        path(f"{one}written/", view(written.written), name="study_written"),
         path(f"{one}questionnaires/", view(questionnaires.questionnaires), name="study_questionnaires"),
         path(
             f"{one}questionnaires/answers/", view(questionnaires.answers), name="study_questionnaire_answers"

@@ -23,6 +23,7 @@ PAGES = {
     "exam/exam/sample.csv": "editor",
     "desk/": "viewer",
     "contested/": "viewer",
+    "written/": "viewer",
     "adjudication/": "reviewer",
     "members/": "viewer",
     "simulators/": "viewer",

@@ -65,6 +65,7 @@ OF_STUDY = [
     ("member", "patch", "owner"),
     ("invitation", "delete", "owner"),
     ("contested", "get", "viewer"),
+    ("written_answers", "get", "viewer"),
     ("adjudication_queue", "get", "reviewer"),
     ("adjudicated", "get", "reviewer"),
     ("adjudicated", "post", "reviewer"),

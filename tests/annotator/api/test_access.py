@@ -85,6 +85,7 @@ def places(researcher: User) -> dict[str, str]:
         "member": f"{root}members/{study.memberships.get().pk}/",
         "invitation": f"{root}invitations/{invitation.pk}/",
         "contested": f"{root}studies/mine/contested/",
+        "written_answers": f"{root}studies/mine/written-answers/",
         "adjudication_queue": f"{root}studies/mine/adjudication/",
         "adjudicated": f"{root}studies/mine/adjudicated/",
         "item_adjudication": f"{root}items/{judgment.item_id}/adjudication/",

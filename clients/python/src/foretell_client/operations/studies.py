@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Required, TypedDict, Unpack
+from typing import Any, Literal, Required, TypedDict, Unpack
 
 from foretell_client.operations.shared import (
     Blank,
@@ -227,6 +227,22 @@ class VersionChange(TypedDict):
     lines: list[str]
 
 
+class WrittenAnswer(TypedDict):
+    judgment: int
+    item: str
+    rater: str
+    rater_kind: str
+    question: str
+    asked: str
+    text: str
+    excluded: str
+
+
+class WrittenPage(TypedDict):
+    answers: list[WrittenAnswer]
+    after: int | None
+
+
 class StudiesOperations:
     """Operations on studies."""
 
@@ -324,5 +340,23 @@ class StudiesOperations:
         """Settings, texts, questions and items."""
         reply: list[VersionChange] = self._http.json(
             "GET", f"studies/{part(slug)}/versions/compare/", query={"after": after, "before": before}
+        )
+        return reply
+
+    def written_answers(
+        self,
+        slug: str,
+        /,
+        *,
+        after: int | None = None,
+        by: Literal["human", "simulator"] | None = None,
+        q: str | None = None,
+        question: str | None = None,
+    ) -> WrittenPage:
+        """In the order in which they were submitted, up to 50 judgments a page. Rehearsals are left out."""
+        reply: WrittenPage = self._http.json(
+            "GET",
+            f"studies/{part(slug)}/written-answers/",
+            query={"after": after, "by": by, "q": q, "question": question},
         )
         return reply
