@@ -38,13 +38,13 @@ def number_written(text: str, unit: str = "") -> str | None:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AnswerComparison:
     """A condition on the answer to ``field`` that isn't a list of answers. ``sign`` is a name of ``SIZES`` and then has one value, or
     ``not`` or ``lacks``: the answer is none of the values, or has none of them. Without an answer, it doesn't hold.
 
-    >>> Comparison("age", "at_least", ("18",)).holds("18"), Comparison("tags", "lacks", ("odd",)).holds(["long"])
+    >>> AnswerComparison("age", "at_least", ("18",)).holds("18"), AnswerComparison("tags", "lacks", ("odd",)).holds(["long"])
     (True, True)
-    >>> Comparison("tags", "lacks", ("odd",)).holds([])
+    >>> AnswerComparison("tags", "lacks", ("odd",)).holds([])
     False
     """
 
@@ -134,7 +134,7 @@ class Field:
     ends: tuple[str, str] | None = None
     passages: Passages | None = None
     missing: str = ""
-    compares: tuple[Comparison, ...] = ()
+    compares: tuple[AnswerComparison, ...] = ()
     only_if: str = ""
 
     @property

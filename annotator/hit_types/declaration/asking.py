@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from annotator.hit_types.answers import YES_NO_WORDS, Answers
 from annotator.hit_types.declaration.shown import Presented, keys_of, option_of
 from annotator.hit_types.declaration.shuffling import in_order
-from annotator.hit_types.fields import Comparison, When
+from annotator.hit_types.fields import AnswerComparison, When
 from annotator.hit_types.reading import stable_key
 from annotator.hit_types.shapes import JSON, Field, Level, Option, Variable
 from annotator.hit_types.wording import FileText, put
@@ -28,7 +28,7 @@ class Conditions:
     """The conditions of one question. All must hold; ``words`` has those that aren't a plain list of answers."""
 
     when: When = ()
-    compares: tuple[Comparison, ...] = ()
+    compares: tuple[AnswerComparison, ...] = ()
     words: str = ""
 
 

@@ -13,7 +13,7 @@ from annotator.hit_types.declaration.asking import Conditions
 from annotator.hit_types.declaration.kind_checks import labels_of
 from annotator.hit_types.declaration.problems import Path, shown_value
 from annotator.hit_types.declaration.shown import option_of
-from annotator.hit_types.fields import SIZES, Comparison
+from annotator.hit_types.fields import SIZES, AnswerComparison
 from annotator.hit_types.wording import joined
 from annotator.hit_types.wording import translatable as _
 
@@ -40,7 +40,7 @@ def conditions_of(when: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]
     (('effort', ('3', '5')),)
     """
     lists: list[tuple[str, tuple[str, ...]]] = []
-    compares: list[Comparison] = []
+    compares: list[AnswerComparison] = []
     words: list[str] = []
     for name, given in when.items():
         if not isinstance(given, Mapping):
@@ -55,7 +55,7 @@ def conditions_of(when: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]
             if sign == CONTAINS:
                 lists.append((name, texts_of(value)))
             else:
-                compares.append(Comparison(name, sign, texts_of(value), one.get("unit", "")))
+                compares.append(AnswerComparison(name, sign, texts_of(value), one.get("unit", "")))
     return Conditions(tuple(lists), tuple(compares), joined(words))
 
 
@@ -70,7 +70,7 @@ def _listed(one: Mapping[str, Any]) -> list[str]:
 
 
 def _all_hold(name: str, given: Mapping[str, Any], label: str) -> bool:
-    return all(Comparison(name, sign, texts_of(value)).holds(label) for sign, value in given.items())
+    return all(AnswerComparison(name, sign, texts_of(value)).holds(label) for sign, value in given.items())
 
 
 def _words(one: Mapping[str, Any], sign: str, value: Any) -> str:
@@ -141,7 +141,7 @@ def _comparisons(at: Path, other: str, given: Mapping[str, Any], one: Mapping[st
         for sign, value in given.items():
             up = sign in ("at_least", "more_than")
             end = high if up else low
-            if end is not None and not Comparison(other, sign, (str(value),)).holds(f"{end:f}"):
+            if end is not None and not AnswerComparison(other, sign, (str(value),)).holds(f"{end:f}"):
                 yield (
                     (*at, sign),
                     f"is {value}, and {other} is at {'most' if up else 'least'} {end:g}: it can never hold",

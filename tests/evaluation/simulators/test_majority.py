@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotator.hit_types.base import Field, Option
-from annotator.hit_types.fields import Comparison
+from annotator.hit_types.fields import AnswerComparison
 from evaluation.simulators.majority import Tied, majority
 
 PLACES = tuple(Option(str(place), str(place)) for place in (1, 2, 3))
@@ -29,7 +29,7 @@ def test_places_that_are_most_frequent_but_no_ranking_are_tied() -> None:
         majority(RANKING, samples)
 
 
-LONG = Field("long", "Too long?", options=PLACES, compares=(Comparison("length", "at_least", ("5",)),))
+LONG = Field("long", "Too long?", options=PLACES, compares=(AnswerComparison("length", "at_least", ("5",)),))
 WALK = [Field("length", "How long?", "text", bounds=(1, 30)), LONG]
 
 
