@@ -26,5 +26,5 @@ def written(request: HttpRequest, study: Study) -> HttpResponse:
         request, study, "written", tab="judgments", title=f"Written answers of {study.title}",
         answers=[(one, one.parts(sought)) for one in page.answers], page=page, questions=questions, sought=sought, most_searched=MOST_SEARCHED,
         question=question, by=by, kinds=Rater.Kind.choices,
-        following=urlencode({**query, "after": page.after}) if page.after else "",
+        following=urlencode({**query, "after": str(page.after)}) if page.after else "",
     )  # fmt: skip

@@ -37,6 +37,12 @@ def study(researcher: User) -> Study:
             "shorter": text,
         }  # fmt: skip
         record_judgment(made.items.get(key=f"w{number}"), rater, response)
+    other = launched(
+        make_user("olga", staff=True), TEXT, [{"key": "w0", "walk": "Another lab's."}], slug="elsewhere"
+    )
+    record_judgment(
+        other.items.get(), rater, response | {"shorter": "Another lab's path is fine, not 100% too long."}
+    )
     return made
 
 
