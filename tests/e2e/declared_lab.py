@@ -33,6 +33,8 @@ def upload(page: Page, base: str, name: str, model: str = "declaredtype") -> Non
     page.get_by_role("button", name="Put it into the editor").click()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text(f"Version 1 of {name} was saved.")).to_be_visible()
+    checks = 5 if model == "declaredtype" else 3
+    expect(page.locator(".declare__checks").get_by_text("Passed.")).to_have_count(checks)
 
 
 def study_make(page: Page, base: str, type_title: str, title: str, **settings: str) -> None:
