@@ -10,7 +10,7 @@ from annotator.hit_types.declaration.document import document_read
 from tests.annotator.hit_types.declaration.files import ARMS_FILE, KINDS_FILE, MORE_FILE, PICTURES_FILE
 
 #: What may stand anywhere in a broken file.
-ODD = (
+ODD: tuple[Any, ...] = (
     None, True, False, 0, -1, 3, 10**17, 1.5, "", " ", "yes", "none", "equal", "arm", "points", "clear", "§", "a" * 30_000, "$x",
     "\u202e", "{{x}}", "## system", [], {}, [[]], [None], {"a": 1}, ["points", "points"], {"label": "x"}, {"kind": "choice"},
 )  # fmt: skip
