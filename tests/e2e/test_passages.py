@@ -79,6 +79,27 @@ def test_passages_are_marked_by_mouse_and_keyboard(
         kind.parse_response(PAYLOAD, sent | {"sure": "52"}, 0)
 
 
+def test_in_arabic_the_next_word_is_to_the_left(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payload = PAYLOAD | {"story": "القطة نامت على السجادة."}
+    show(style, page, monkeypatch, more_kinds().stages(payload)[0])
+    story, box = page.locator("[data-block=story] .block__text"), page.locator("textarea[name=errors]")
+    assert story.evaluate("one => getComputedStyle(one).direction") == "rtl"
+    story.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("1")
+    expect(box).to_have_value('spelling/minor @6-14: "نامت على"')
+    first, _, y = word_box(page, "story", "القطة")
+    page.mouse.click(first + 2, y)
+    page.keyboard.press("1")
+    expect(page.locator("[data-asked]", has=box).get_by_role("listitem")).to_have_count(2)
+    sent = GOLD | {"errors": box.input_value()}
+    assert more_kinds().parse_response(payload, sent, 0)["errors"].startswith('spelling/minor @0-5: "القطة"')
+
+
 def test_passages_are_marked_by_a_long_press_on_a_phone(
     style: str, phone: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
