@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.validators import ProhibitNullCharactersValidator
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.validators import ProhibitSurrogateCharactersValidator
 from rest_framework.views import APIView
 
 from annotator.api.access import EDITOR, VIEWER, person
@@ -95,10 +97,17 @@ class DeclaredFileSerializer(DeclaredVersionSerializer):
         return version.declaration.source
 
 
+class SourceField(serializers.CharField):
+    """A file's text with whatever characters it has: those that can't be stored are refused with their line."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        general = ProhibitNullCharactersValidator | ProhibitSurrogateCharactersValidator
+        self.validators = [one for one in self.validators if not isinstance(one, general)]
+
+
 class SourceSerializer(KnownKeysSerializer):
-    source = serializers.CharField(
-        trim_whitespace=False, max_length=MOST_BYTES, help_text="The file: YAML or JSON."
-    )  # type: ignore[assignment]
+    source = SourceField(trim_whitespace=False, max_length=MOST_BYTES, help_text="The file: YAML or JSON.")  # type: ignore[assignment]
 
 
 class NewTypeSerializer(SourceSerializer):

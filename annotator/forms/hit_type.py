@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from django import forms
+from django.core.validators import ProhibitNullCharactersValidator
 
 from annotator.forms.fields import SafeTextField
 from annotator.forms.workspace import WorkspaceField, workspace_choices
@@ -13,12 +14,22 @@ from annotator.models import User
 from annotator.services.gallery_demo import gallery_demos
 
 
+class SourceField(forms.CharField):
+    """A file's text with whatever characters it has: those that can't be stored are refused with their line."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(strip=False, **kwargs)
+        self.validators = [
+            one for one in self.validators if not isinstance(one, ProhibitNullCharactersValidator)
+        ]
+
+
 class HitTypeForm(forms.Form):
     """A file's text, and where the type is saved: ``base`` is the version that the text was made from, 0 for a new type."""
 
-    # Not stripped, and with control characters, so that its problems have the lines that the person sees.
-    source = forms.CharField(
-        label="File", strip=False, max_length=MOST_BYTES,
+    # Not stripped, so that its problems have the lines that the person sees.
+    source = SourceField(
+        label="File", max_length=MOST_BYTES,
         error_messages={"max_length": f"The file is too long. A HIT type has at most {MOST_BYTES:,} characters."},
         widget=forms.Textarea(attrs={"rows": 30, "spellcheck": "false", "dir": "ltr", "autocapitalize": "off", "wrap": "off"}),
     )  # fmt: skip

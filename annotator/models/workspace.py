@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import ValidationError
 from django.db import models
 
+from annotator.core.printable import steering_character
 from annotator.core.ranges import InRange
 from annotator.models.membership import Membership
 
@@ -83,6 +85,11 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Members read the name on lists, in emails and in the audit trail, where it must not change what is around it."""
+        if found := steering_character(self.name):
+            raise ValidationError({"name": f"Contains the control character {found}. Remove it."})
 
 
 class WorkspaceMember(models.Model):

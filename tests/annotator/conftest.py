@@ -7,7 +7,10 @@ import pytest
 import foretell.urls  # noqa: F401  views bind the registry when they are imported: before a test patches it
 from annotator.hit_types.registry import HIT_TYPES
 from annotator.models import Study, User
+from annotator.services.declared_type import declared_type_save
 from annotator.services.study import study_create
+from annotator.services.workspace import workspace_personal
+from tests.annotator.hit_types.declaration.files import TWIN_FILE
 from tests.annotator.toy import Toy
 
 
@@ -26,3 +29,14 @@ def researcher(db: None) -> User:
 @pytest.fixture
 def study(researcher: User) -> Study:
     return study_create(by=researcher, hit_type="toy", slug="owls", title="Owls")
+
+
+@pytest.fixture(params=["simulation", "simulation_declared"])
+def simulation(request: pytest.FixtureRequest, researcher: User) -> str:
+    """The name of a type: ``simulation``, and the same type as a file of the researcher's own workspace."""
+    name: str = request.param
+    if name != "simulation":
+        declared_type_save(
+            workspace=workspace_personal(user=researcher), by=researcher, source=TWIN_FILE.read_bytes()
+        )
+    return name

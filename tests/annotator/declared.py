@@ -88,16 +88,22 @@ def clarity(workspace: Workspace, by: User | None = None, source: str = CLARITY)
     return declared_type_save(workspace=workspace, by=by, source=source)
 
 
+def clarity_lines(count: int) -> list[bytes]:
+    """Rows of an import file for the type."""
+    rows = [
+        {"sentence": f"Sentence {number} is short.", "note": f"Note {number} says why."}
+        for number in range(count)
+    ]
+    return [json.dumps(row).encode() for row in rows]
+
+
 def clarity_study(workspace: Workspace, by: User, *, slug: str = "clear", items: int = 2) -> Study:
     """A launched study of the workspace's type, without consent, practice and exam."""
     study = study_create(
         by=by, workspace=workspace, hit_type="clarity", slug=slug, title="Clear sentences", completion_code="DONE",
         exam_required=False, practice_required=False, consent_text="", joins_per_address=None, redundancy=1,
     )  # fmt: skip
-    rows = [
-        {"sentence": f"Sentence {number} is short.", "note": f"Note {number}."} for number in range(items)
-    ]
-    file = io.BytesIO("\n".join(map(json.dumps, rows)).encode())
+    file = io.BytesIO(b"\n".join(clarity_lines(items)))
     material_import(study=study, file=file, name="sentences.jsonl")
     study_launch(study=study, by=by)
     study.refresh_from_db()

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import annotator.demo
 from annotator.hit_types.registry import hit_types
 from annotator.models import Study
+from annotator.services.gallery_demo import gallery_rows
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_create, study_launch
 
 DEMO = Path(annotator.demo.__path__[0])
 #: Types with demo material.
 TYPES = [name for name in hit_types() if (DEMO / f"{name}.jsonl").is_file()]
+#: Some of the gallery's types, which are declared in files: with passages, places, turns, a rubric and reasons.
+DECLARED = ["error_spans", "reply_ranking", "conversation_turns", "rubric_grading", "inference_explained"]
 ITEMS = 4
 
 
@@ -35,8 +39,15 @@ def demo_study(name: str, *, slug: str = "", **fields: Any) -> Study:
             | fields
         ),
     )
-    lines = (DEMO / f"{name}.jsonl").read_bytes().splitlines(keepends=True)[:ITEMS]
-    material_import(study=study, file=io.BytesIO(b"".join(lines)), name="demo.jsonl")
+    material_import(study=study, file=io.BytesIO(b"\n".join(demo_lines(name))), name="demo.jsonl")
     study_launch(study=study)
     study.refresh_from_db()
     return study
+
+
+def demo_lines(name: str) -> list[bytes]:
+    """The first rows of a type's demo material, without the correct answers of the gallery's."""
+    if name in DECLARED:
+        rows = [{key: one for key, one in row.items() if key != "gold"} for row in gallery_rows(name)]
+        return [json.dumps(row).encode() for row in rows[:ITEMS]]
+    return (DEMO / f"{name}.jsonl").read_bytes().splitlines()[:ITEMS]

@@ -11,8 +11,8 @@ from playwright.sync_api import Page
 
 from annotator.hit_types.base import JSON, Stage
 from annotator.hit_types.registry import hit_type_get
-from annotator.services.demo import demo_lines
 from annotator.web.style_gallery.samples import Screen, task
+from tests.annotator.demo_studies import demo_lines
 
 SENTENCE = "The harbour of the old town was closed again for the third time this year, as nobody had paid the lamps. "
 #: Payload key -> how many sentences of 20 words are added to make the material long.
@@ -35,7 +35,7 @@ def longer(payload: JSON) -> JSON:
 def stages_of(name: str, length: str) -> Iterator[tuple[tuple[Stage, ...], int, JSON]]:
     """Each stage of the type's first demo item, with the answers before it."""
     kind = hit_type_get(name)
-    payload = kind.parse_item(json.loads(demo_lines(name, 1)[0])).payload
+    payload = kind.parse_item(json.loads(demo_lines(name)[0])).payload
     stages = kind.stages(longer(payload) if length == "long" else payload, {})
     response: JSON = {}
     for number, stage in enumerate(stages):

@@ -12,13 +12,17 @@ from annotator.models import Judgment
 from annotator.web.style_gallery.samples import screens
 from annotator.web.task_page import stage_marks
 from annotator.web.wording import stages_shown
-from tests.annotator.demo_studies import TYPES
+from tests.annotator.demo_studies import DECLARED, TYPES
 from tests.e2e.axe import violations
 from tests.e2e.task_screens import show, stages_of
 from tests.factories import make_study
 
 pytestmark = pytest.mark.browser
-every_type = pytest.mark.parametrize("name", TYPES)
+every_type = pytest.mark.parametrize("name", [*TYPES, *DECLARED])
+#: Passages aren't marked with keys alone; test_passages.py marks them, in Arabic too.
+every_type_with_keys = pytest.mark.parametrize(
+    "name", [*TYPES, *(one for one in DECLARED if one not in ("error_spans", "inference_explained"))]
+)
 #: Elements whose text is wider than they are, so that it is cut off.
 CLIPPED = """() => [...document.querySelectorAll(
     '.button, .tool, .option__label, .option__detail, .stages li, .block__label, .top__facts, .menu__link')]
@@ -91,7 +95,7 @@ def no_wider(page: Page) -> None:
     page.set_viewport_size(size)
 
 
-@every_type
+@every_type_with_keys
 def test_a_type_in_arabic_on_a_laptop(
     style: str, page: Page, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -9,30 +9,12 @@ from annotator.hit_types.base import FieldErrors
 from annotator.hit_types.declaration.document import document_read
 from annotator.hit_types.declaration.making import case_of
 from tests.annotator.hit_types.declaration.files import MORE_FILE, more_kinds
+from tests.e2e.passages import drag_over, word_box
 from tests.e2e.task_screens import show
 
 pytestmark = pytest.mark.browser
 
 PAYLOAD, GOLD = case_of(more_kinds(), document_read(MORE_FILE.read_bytes()).value["examples"][0])
-#: Where a word of the text is on the page, the nth time that it occurs.
-BOX = """([word, nth]) => {
-    const place = document.querySelector('[data-block=story] .block__text');
-    let at = -1;
-    for (let turn = 0; turn < nth; turn += 1) at = place.textContent.indexOf(word, at + 1);
-    const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-        const node = walker.currentNode;
-        if (at < node.length) {
-            const range = document.createRange();
-            range.setStart(node, at);
-            range.setEnd(node, Math.min(node.length, at + word.length));
-            const box = range.getBoundingClientRect();
-            return [box.left + 1, box.right - 1, box.top + box.height / 2];
-        }
-        at -= node.length;
-    }
-}"""
-
 #: Selects these words of the text, as a browser does by itself.
 SELECT = """(words) => {
     const place = document.querySelector('[data-block=story] .block__text');
@@ -57,17 +39,12 @@ def test_passages_are_marked_by_mouse_and_keyboard(
     box = page.locator("textarea[name=errors]")
     expect(question.get_by_role("button", name="Spelling")).to_be_disabled()
     # With the mouse: drag over two words, choose a category.
-    left, _, y = page.evaluate(BOX, ["teh mat", 1])
-    _, right, _ = page.evaluate(BOX, ["mat", 1])
-    page.mouse.move(left, y)
-    page.mouse.down()
-    page.mouse.move(right, y, steps=4)
-    page.mouse.up()
+    drag_over(page, "story", "teh mat", "mat")
     question.get_by_role("button", name="Spelling").click()
     expect(box).to_have_value('spelling/minor @13-20: "teh mat"')
     # By two taps, on the first and the last word; it overlaps the other passage.
     for word in ("mat", "Teh"):
-        left, _, y = page.evaluate(BOX, [word, 1])
+        left, _, y = word_box(page, "story", word)
         page.mouse.click(left + 2, y)
     question.get_by_role("combobox").select_option("major")
     question.get_by_role("button", name="Wrong fact").click()
@@ -102,6 +79,27 @@ def test_passages_are_marked_by_mouse_and_keyboard(
         kind.parse_response(PAYLOAD, sent | {"sure": "52"}, 0)
 
 
+def test_in_arabic_the_next_word_is_to_the_left(
+    style: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payload = PAYLOAD | {"story": "القطة نامت على السجادة."}
+    show(style, page, monkeypatch, more_kinds().stages(payload)[0])
+    story, box = page.locator("[data-block=story] .block__text"), page.locator("textarea[name=errors]")
+    assert story.evaluate("one => getComputedStyle(one).direction") == "rtl"
+    story.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("1")
+    expect(box).to_have_value('spelling/minor @6-14: "نامت على"')
+    first, _, y = word_box(page, "story", "القطة")
+    page.mouse.click(first + 2, y)
+    page.keyboard.press("1")
+    expect(page.locator("[data-asked]", has=box).get_by_role("listitem")).to_have_count(2)
+    sent = GOLD | {"errors": box.input_value()}
+    assert more_kinds().parse_response(payload, sent, 0)["errors"].startswith('spelling/minor @0-5: "القطة"')
+
+
 def test_passages_are_marked_by_a_long_press_on_a_phone(
     style: str, phone: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,18 +109,18 @@ def test_passages_are_marked_by_a_long_press_on_a_phone(
     box, story = phone.locator("textarea[name=errors]"), phone.locator("[data-block=story]")
     story.scroll_into_view_if_needed()
     # Where the browser selects nothing, the word is the first one; the next tap is on the last one.
-    left, _, y = phone.evaluate(BOX, ["teh mat", 1])
+    left, _, y = word_box(phone, "story", "teh mat")
     press = {"x": left + 4, "y": y, "duration": 1_500, "gestureSourceType": "touch"}
     phone.context.new_cdp_session(phone).send("Input.synthesizeTapGesture", press)
     expect(question.locator(".passages__now")).to_have_text("“teh”")
-    left, _, y = phone.evaluate(BOX, ["mat", 1])
+    left, _, y = word_box(phone, "story", "mat")
     phone.touchscreen.tap(left + 4, y)
     expect(question.locator(".passages__now")).to_have_text("“teh mat”")
     question.get_by_role("button", name="Spelling").tap()
     expect(box).to_have_value('spelling/minor @13-20: "teh mat"')
     # What the browser has selected is marked as it is, with its handles where they were left.
     story.scroll_into_view_if_needed()
-    left, _, y = phone.evaluate(BOX, ["best", 1])
+    left, _, y = word_box(phone, "story", "best")
     phone.touchscreen.tap(left + 4, y)
     phone.evaluate(SELECT, "teh best")
     expect(question.locator(".passages__now")).to_have_text("“teh best”")

@@ -24,7 +24,8 @@ _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\Z")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,18}\Z")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
-_BROKEN = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f\ud800-\udfff]")
+#: Control characters, those that break lines unseen, and those that reverse the direction of text: a label must be what it looks like.
+_BROKEN = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]")
 
 _PAIR_OF_ESCAPES = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE
@@ -89,8 +90,12 @@ def _text_of(source: str | bytes) -> str:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if broken := _BROKEN.search(text):
         line = text[: broken.start()].count("\n") + 1
-        raise DeclarationRefused([Problem((), "contains a control character; remove it", line)])
+        raise DeclarationRefused([Problem((), _control(broken), line)])
     return text
+
+
+def _control(found: re.Match[str]) -> str:
+    return f"contains the control character U+{ord(found[0]):04X}; remove it"
 
 
 class _EventReader:
@@ -148,6 +153,8 @@ class _EventReader:
             self._refuse(path, line, f"has an anchor, &{event.anchor}; remove it")
         if event.tag is not None and event.tag != "!":
             self._refuse(path, line, f"has a tag, {event.tag}; remove it")
+        if isinstance(event, yaml.ScalarEvent) and (broken := _BROKEN.search(event.value)):
+            self._refuse(path, line, _control(broken))  # written as an escape
         if len(path) > DEEPEST:
             self._refuse(path[:4], line, f"is nested more than {DEEPEST} levels deep")
         if self.count > MOST_VALUES:

@@ -223,6 +223,8 @@ class Reading:
             if name in fields:
                 raw[name] = text.split(self.columns.separator) if multi and text else text
             elif column.name and column.name not in [v.name for v in kind.variables]:
+                if not text:  # a question about a turn or a point that only other items have
+                    continue
                 raise FieldErrors({column.column: f"{column.name!r} is none of: {', '.join(fields)}"})
             elif len(own := [name for name in fields if name not in sure]) == 1:
                 raw[own[0]] = text

@@ -31,9 +31,9 @@ def client_of(study: Study, name: str, role: str = "reviewer") -> Client:
 
 
 @pytest.fixture
-def study(researcher: User) -> Study:
+def study(researcher: User, simulation: str) -> Study:
     """Items that ann, ben and cam divide on: the first most. Keys and systems have names that nobody may read on the screen."""
-    made = make_study(by=researcher, title="Owls")
+    made = make_study(by=researcher, title="Owls", hit_type=simulation)
     for key, given in {"gpt-x-17": ("yes", "no"), "gpt-x-18": ("yes", "yes", "no")}.items():
         item = make_item(made, key=key, system="gpt-x", payload={**PAYLOAD, "question": f"Is {given} right?"})
         for name, answer in zip(("ann", "ben", "cam"), given, strict=False):

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def study(researcher: User) -> Study:
+def study(researcher: User, simulation: str) -> Study:
     """Item a: yes, no. Item b: yes, yes, no. Item c: yes, yes. A simulator says no to all."""
-    made = make_study(by=researcher)
+    made = make_study(by=researcher, hit_type=simulation)
     answers = {"a": ("yes", "no"), "b": ("yes", "yes", "no"), "c": ("yes", "yes")}
     for key, given in answers.items():
         item = make_item(made, key=key, system="robot-a" if key != "b" else "robot-b")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from lxml import html
 
+from annotator.hit_types.base import JSON, Stage
 from annotator.hit_types.declaration.gallery import GALLERY
+from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.models import DeclaredType, Study, User, Workspace, WorkspaceMember
 from annotator.services.declared_type import declared_type_copy
 from annotator.services.workspace import workspace_create, workspace_personal
@@ -202,3 +206,49 @@ def test_the_preview_shows_control_arms_with_their_practice_and_prompt(lab: Work
     assert "Some pages have no explanation." in text_of(
         client.post(PREVIEW, {"source": source, "part": "instructions"})
     )
+
+
+def checks_on(reply: Any) -> list[str]:
+    found = html.fromstring(reply.content).xpath("//ul[@class='declare__checks']/li")
+    return [" ".join(one.text_content().split()) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("source", "arms"),
+    [(CLARITY, False), (ARMS_FILE.read_text(encoding="utf-8"), True)],
+    ids=["plain", "arms"],
+)
+def test_the_page_of_a_saved_type_lists_what_it_passed(source: str, arms: bool, lab: Workspace) -> None:
+    sent = {"save": "1", "source": source, "base": "0", "workspace": str(lab.pk)}
+    passed = checks_on(ada().post(f"{LIST}add/", sent, follow=True))
+    names = [
+        "Items and answers of the file are read",
+        "Every stage can be shown",
+        "No stage contains what a later one shows",
+        *["No control arm contains what it hides"] * arms,
+        "A rater can do every task, and wrong input is refused",
+        "A model's reply is read as the answer that it gives",
+    ]
+    assert [one.partition(" (")[0] for one in passed] == [f"Passed. {name}" for name in names]
+    assert all(re.search(r"\(\d+ \w+.*\)$", one) or "one stage" in one for one in passed), passed
+    assert sum("0 items" in one for one in passed) == 0
+
+
+def test_the_page_says_which_check_a_file_fails(lab: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type whose second stage's column is already in the first is read without a problem, and isn't saved."""
+    stages = DeclaredHitType.stages
+
+    def leaking(own: DeclaredHitType, payload: JSON, presentation: JSON | None = None) -> tuple[Stage, ...]:
+        first, *rest = stages(own, payload, presentation)
+        return replace(first, lead=str(payload.get("note", first.lead))), *rest
+
+    monkeypatch.setattr(DeclaredHitType, "stages", leaking)
+    sent = {"save": "1", "source": CLARITY, "base": "0", "workspace": str(lab.pk)}
+    reply = ada().post(f"{LIST}add/", sent)
+    assert reply.status_code == 400
+    assert (
+        "fails a check. No stage contains what a later one shows: stage first contains the column note"
+        in text_of(reply)
+    )
+    assert checks_on(reply) == []
+    assert not DeclaredType.objects.exists()

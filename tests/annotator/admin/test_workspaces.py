@@ -10,7 +10,13 @@ from django.urls import reverse
 from annotator.models import Membership, Study, User, Workspace
 from annotator.selectors.study import studies_for, study_role
 from annotator.services.study_copy import study_duplicate
-from annotator.services.workspace import workspace_member_remove, workspace_member_set, workspace_personal
+from annotator.services.workspace import (
+    workspace_create,
+    workspace_member_remove,
+    workspace_member_set,
+    workspace_personal,
+    workspace_update,
+)
 from tests.factories import make_item, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -185,3 +191,12 @@ def test_an_operator_limits_a_workspace_and_its_owner_sees_it(
     assert operator.post(members_page(lab), {"limits": "1"}).status_code == 302
     lab.refresh_from_db()
     assert (lab.calls_at_once, lab.jobs_at_once, lab.storage_megabytes) == (None, None, None)
+
+
+@pytest.mark.parametrize("name", ["Lab\x1b[2J", "Lab \u202ebal", "Lab \u2066x", "Lab\u2028"])
+def test_a_name_with_a_control_character_is_refused(researcher: User, name: str) -> None:
+    with pytest.raises(ValidationError, match="Contains the control character U"):
+        workspace_create(by=researcher, name=name)
+    lab = workspace_create(by=researcher, name="معمل العلوم")
+    with pytest.raises(ValidationError, match="Contains the control character U"):
+        workspace_update(workspace=lab, by=researcher, name=name)

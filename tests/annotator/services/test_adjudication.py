@@ -35,9 +35,9 @@ def member(study: Study, name: str, role: str = "reviewer") -> User:
 
 
 @pytest.fixture
-def study(researcher: User) -> Study:
+def study(researcher: User, simulation: str) -> Study:
     """Item a: yes, no. Item b: yes, yes, no. Item c: all agree."""
-    made = make_study(by=researcher)
+    made = make_study(by=researcher, hit_type=simulation)
     for key, given in {"a": ("yes", "no"), "b": ("yes", "yes", "no"), "c": ("yes", "yes")}.items():
         item = make_item(made, key=key)
         for name, answer in zip(("ann", "ben", "cam"), given, strict=False):

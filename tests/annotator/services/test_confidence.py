@@ -29,12 +29,12 @@ from annotator.services.rehearsal.fill import rehearsal_raters, rehearse
 from annotator.services.study import study_create, study_launch, study_update
 from annotator.services.study_copy import study_duplicate
 from annotator.services.submit_and_next import turn_take
-from tests.annotator.demo_studies import TYPES, demo_study
+from tests.annotator.demo_studies import DECLARED, TYPES, demo_study
 from tests.bot import Bot
 from tests.factories import make_judgment, make_participation, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
-ASKED = [name for name in TYPES if not hit_type_get(name).external]
+ASKED = [name for name in (*TYPES, *DECLARED) if not hit_type_get(name).external]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_bot_goes_the_whole_way_and_invalid_input_is_refused(name: str, scale:
     assert not any("confidence" in text for text in before), "practice and exam don't ask"
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", [name for name in ASKED if name not in DECLARED])
 def test_a_study_that_does_not_ask_is_what_it_was(name: str) -> None:
     study = demo_study(name, consent_text="", practice_required=False, exam_required=False)
     assert study.snapshot is not None

@@ -10,8 +10,10 @@ from tests.factories import make_item, make_judgment, make_rater, make_study
 pytestmark = pytest.mark.django_db
 
 
-def test_each_kind_of_exclusion_can_be_created_lifted_and_created_again(researcher: User) -> None:
-    study = make_study()
+def test_each_kind_of_exclusion_can_be_created_lifted_and_created_again(
+    researcher: User, simulation: str
+) -> None:
+    study = make_study(by=researcher, hit_type=simulation)
     judgment = make_judgment(make_item(study), make_rater("ann"))
     for target in ({"rater": judgment.rater}, {"item": judgment.item}, {"judgment": judgment}):
         made = exclusion_make(study=study, by=researcher, reason=" Too fast. ", **target)

@@ -36,9 +36,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def full(researcher: User) -> Study:
+def full(researcher: User, simulation: str) -> Study:
     """Two people and a simulator on two items: six judgments."""
-    study = make_study(by=researcher)
+    study = make_study(by=researcher, hit_type=simulation)
     for key in ("one", "two"):
         item = make_item(study, key=key, condition="long" if key == "two" else "")
         for name, kind in (("ann", "human"), ("=bob", "human"), ("gpt", "simulator")):

@@ -11,14 +11,14 @@ from lxml import html
 from annotator.models import ExamAttempt, Judgment, Qualification, Study
 from annotator.services.participation import practice_answer
 from annotator.services.study import study_close, study_launch, study_pause, study_update
-from tests.annotator.demo_studies import ITEMS, TYPES, demo_study
+from tests.annotator.demo_studies import DECLARED, ITEMS, TYPES, demo_study
 from tests.bot import Bot
 from tests.factories import make_item, make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", [*TYPES, *DECLARED])
 def test_a_bot_completes_a_study_and_invalid_input_is_refused(name):
     study = demo_study(name)
     bot = Bot(study)

@@ -12,14 +12,12 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from annotator.hit_types.base import Stage
-from annotator.hit_types.registry import hit_types
 from annotator.models import (
     Assignment,
     ExamQuestion,
@@ -33,12 +31,13 @@ from annotator.models import (
 from annotator.services.imports.material_import import material_import
 from annotator.services.message import message_send
 from annotator.services.study import study_create, study_launch
+from annotator.services.workspace import workspace_create
+from tests.annotator.declared import clarity, clarity_lines
+from tests.annotator.demo_studies import DECLARED, TYPES, demo_lines
 from tests.bot import Bot
-from tests.factories import make_participation, make_rater, make_study
+from tests.factories import make_participation, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
-DEMO = Path(__file__).resolve().parents[3] / "annotator" / "demo"
-TYPES = [name for name in hit_types() if (DEMO / f"{name}.jsonl").is_file()]
 #: Tokens and nonces have no hyphens, so that none of them contains a marker by chance.
 MARK = re.compile(r"zq-\d+-x")
 NEVER = "neverSent"
@@ -62,12 +61,14 @@ def marked(value: Any, numbers: Iterator[int]) -> Any:
 
 
 def study_with_markers(name: str, **fields: Any) -> Study:
+    lab = workspace_create(by=make_user("ada", staff=True), name="Lab")
+    clarity(lab)
     study = study_create(
-        by=None, hit_type=name, slug="leaks", title="Leaks", consent_text="Yes?", completion_code=CODE,
+        by=None, workspace=lab, hit_type=name, slug="leaks", title="Leaks", consent_text="Yes?", completion_code=CODE,
         **({"exam_feedback": False, "one_condition_per_instance": False} | fields),
     )  # fmt: skip
-    lines = (DEMO / f"{name}.jsonl").read_bytes().splitlines(keepends=True)[:4]
-    material_import(study=study, file=io.BytesIO(b"".join(lines)), name="demo.jsonl")
+    lines = clarity_lines(4) if name == "clarity" else demo_lines(name)
+    material_import(study=study, file=io.BytesIO(b"\n".join(lines)), name="demo.jsonl")
     numbers = iter(range(100_000))
     for item in study.items.order_by("id"):
         item.payload = marked(item.payload, numbers)
@@ -204,7 +205,7 @@ def own_addresses(bot: Bot) -> list[tuple[str, str]]:
     return addresses("annotator.urls", values_for(bot))
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", [*TYPES, *DECLARED, "clarity"])
 def test_no_address_reveals_a_later_step(name: str) -> None:
     """At the exam, at every stage of a task, and by every submit, which brings the next task with it."""
     study = study_with_markers(name, practice_required=False)

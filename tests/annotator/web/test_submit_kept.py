@@ -8,8 +8,10 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from annotator.models import Assignment, Judgment, Participation, Study
+from annotator.models import Assignment, Judgment, Participation, StageCommit, Study, User
 from annotator.services.assignment import assignment_next
+from annotator.services.workspace import workspace_personal
+from tests.annotator.declared import clarity, clarity_study
 from tests.factories import make_participation, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -83,3 +85,24 @@ def test_an_incomplete_answer_is_refused_with_the_reason(task: Assignment) -> No
     assert response.status_code == 422
     assert response.json() == {"stored": False, "kind": "invalid", "message": "Choose an answer"}
     assert not Judgment.objects.exists()
+
+
+def test_a_later_stage_of_a_declared_type_cannot_be_sent_before_the_earlier_one(researcher: User) -> None:
+    """Nor can a second tab change what was committed: the second stage has shown something since."""
+    lab = workspace_personal(user=researcher)
+    clarity(lab)
+    task = assignment_next(participation=make_participation(clarity_study(lab, researcher)))
+    assert task is not None
+    person, first, second = owner(task), {"stage": "0", "clear": "yes"}, {"stage": "1", "still": "no"}
+    early = sent(task, person, second)
+    assert (early.status_code, early.json()["kind"]) == (409, "not_now")
+    assert early.json()["message"] == "Answer the previous step first."
+    assert sent(task, person, first | second).json()["kind"] == "not_now", "both at once"
+    assert not StageCommit.objects.exists()
+    assert "Note 0" not in person.get(f"/study/{task.participation.study.slug}/task/").content.decode()
+    assert sent(task, person, first).status_code == 200
+    other_tab = sent(task, person, first | {"clear": "no"})
+    assert (other_tab.status_code, other_tab.json()["kind"]) == (409, "conflict")
+    assert sent(task, person, first).status_code == 200, "the same answer again is no conflict"
+    assert sent(task, person, second).json()["stored"] is True
+    assert [one.response for one in Judgment.objects.all()] == [{"clear": "yes", "still": "no"}]

@@ -37,7 +37,11 @@ def refused(source: str | bytes) -> list[str]:
         ("a:\n\t- b\n", "line 2: the file can't be read as YAML or JSON"),
         ("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2), f"is nested more than {DEEPEST} levels deep"),
         (b"a: 1\nb: \xff\n", "line 2: the file isn't UTF-8 text; save it as UTF-8"),
-        ("a: 1\nb: \x00\n", "line 2: the file contains a control character; remove it"),
+        ("a: 1\nb: \x00\n", "line 2: the file contains the control character U+0000; remove it"),
+        ("a: 1\nb: Y\u202eseY\n", "line 2: the file contains the control character U+202E; remove it"),
+        ('a: 1\nb: {c: ["x", "\\0"]}\n', "line 2: b.c[2] contains the control character U+0000; remove it"),
+        ('{"a": "\\u202e"}', "line 1: a contains the control character U+202E; remove it"),
+        ('a: 1\n"b\\x1b": 2\n', "line 2: the file contains the control character U+001B; remove it"),
         ("a" * (MOST_BYTES + 1), f"expected at most {MOST_BYTES:,}"),
     ],
 )  # fmt: skip
