@@ -44,6 +44,11 @@ class PanelApiError(Exception):
         """Whether the panel doesn't accept the token (any more)."""
         return self.status in (401, 403)
 
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed later without anybody changing something: no reply, a limit, a problem of the panel's."""
+        return self.status in (0, 429) or self.status >= 500
+
 
 @dataclass(frozen=True)
 class Named:

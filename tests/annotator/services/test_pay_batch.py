@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,7 @@ from annotator.models import (
     Study,
     User,
 )
+from annotator.recruitment.api import PanelApiError
 from annotator.recruitment.panels._prolific_api import ProlificApi
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.pay_batch import pay_batches, pay_proposal
@@ -33,6 +35,7 @@ from annotator.services.pay_batch import (
     pay_batch_make,
     pay_batch_send,
     pay_batch_settle,
+    pay_batches_sweep,
 )
 from annotator.services.payment import bonus_give, payments_record, payments_undo, work_accept
 from annotator.services.submit_and_next import turn_take
@@ -185,6 +188,78 @@ def test_a_lost_reply_of_the_request_that_pays_is_found_at_the_panel(world: Worl
     assert pay_batch_send(batch=batch).finished_at
     assert world.got() == ALL
     world.agrees()
+
+
+def due(batch: PayBatch, *, hours: float = 0) -> PayBatch:
+    """The batch as if it had been made that long ago and its time had come."""
+    now = timezone.now()
+    PayBatch.objects.filter(pk=batch.pk).update(retry_at=now, created_at=now - timedelta(hours=hours))
+    return PayBatch.objects.get(pk=batch.pk)
+
+
+def test_an_interrupted_batch_continues_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotator.recruitment.requests.ATTEMPTS", 1)
+    world.books.troubles = [("bonus-payments", "500")]
+    batch = world.make()
+    with pytest.raises(ValidationError):
+        pay_batch_send(batch=batch)
+    assert pay_batches_sweep() == 0, "its time hasn't come"
+    assert world.got()["cleo"] == 0
+    world.books.troubles = [("bonus-payments", "500")]
+    due(batch, hours=0.5)
+    assert pay_batches_sweep() == 0
+    batch.refresh_from_db()
+    assert batch.retry_at is not None
+    assert timedelta(minutes=29) < batch.retry_at - timezone.now() < timedelta(minutes=31), (
+        "as long as it has waited"
+    )
+    world.books.troubles = [(PAY, "lost")]
+    due(batch)
+    assert pay_batches_sweep() == 0
+    due(batch)
+    assert pay_batches_sweep() == 1, "the panel shows what was paid"
+    batch.refresh_from_db()
+    assert (batch.retry_at, batch.fault) == (None, "")
+    assert world.got() == ALL
+    world.agrees()
+
+
+def test_a_batch_whose_process_was_killed_is_found(world: World) -> None:
+    world.make()
+    assert pay_batches_sweep() == 0, "somebody is probably sending it"
+    due(PayBatch.objects.get())
+    assert pay_batches_sweep() == 1
+    assert world.got() == ALL
+    world.agrees()
+
+
+def test_a_refused_batch_waits_for_a_researcher(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PanelApiError("Low balance.", status=400)
+
+    batch = world.make()
+    with monkeypatch.context() as patch:
+        patch.setattr(ProlificApi, "bonuses_set_up", refused)
+        due(batch)
+        assert pay_batches_sweep() == 0
+    batch.refresh_from_db()
+    assert (batch.retry_at, batch.fault) == (None, "Low balance.")
+    assert pay_batches_sweep() == 0
+    assert pay_batch_send(batch=batch).finished_at
+
+
+def test_a_batch_is_not_continued_for_ever(world: World) -> None:
+    world.books.troubles = [(PAY, "500")]
+    batch = world.make()
+    due(batch, hours=47)
+    pay_batches_sweep()
+    batch.refresh_from_db()
+    assert batch.retry_at is not None, "the panel may show it later"
+    due(batch, hours=49)
+    pay_batches_sweep()
+    batch.refresh_from_db()
+    assert batch.retry_at is None
+    assert not world.books.bonuses, "and it was never sent a second time"
 
 
 def test_a_payment_in_doubt_waits_for_a_researcher(world: World) -> None:
