@@ -38,8 +38,8 @@ from annotator.services.panel_study import panel_errors
 log = logging.getLogger(__name__)
 
 State = PayPart.State
-#: A batch that a failure has interrupted is continued by itself after as long as it has waited already, within these bounds, and
-#: no more after the last.
+#: A batch that a failure has interrupted is continued by itself after half as long as it has waited already, or as the panel hasn't shown
+#: a payment, within these bounds, and no more after the last.
 SHORTEST_RETRY, LONGEST_RETRY, LAST_RETRY = timedelta(seconds=15), timedelta(hours=1), timedelta(days=2)
 #: The code of the error that a payment isn't shown by the panel yet.
 UNSEEN = "unseen"
@@ -130,11 +130,13 @@ def pay_batches_sweep() -> int:
 
 def _retry_at(batch: PayBatch, error: ValidationError) -> datetime | None:
     """When to continue by itself: never if the panel has refused something, because a researcher has to change it first."""
-    cause, waited = error.__cause__, timezone.now() - batch.created_at
+    now, cause = timezone.now(), error.__cause__
+    sent = batch.parts.filter(state=State.SENDING).values_list("sent_at", flat=True).first()
+    waited = now - (sent or batch.created_at)
     passing = error.code == UNSEEN or (isinstance(cause, PanelApiError) and cause.passing)
     if not passing or waited > LAST_RETRY:
         return None
-    return timezone.now() + min(max(waited, SHORTEST_RETRY), LONGEST_RETRY)
+    return now + min(max(waited / 2, SHORTEST_RETRY), LONGEST_RETRY)
 
 
 def pay_batch_settle(*, batch: PayBatch, paid: bool, by: User | None) -> PayBatch:
