@@ -22,7 +22,7 @@ from django.urls import reverse
 from annotator.models import PanelStudy, ReviewDecision, Study, User
 from annotator.recruitment.registry import PANELS
 from annotator.recruitment.stand_in.books import TOKEN, ProlificBooks
-from annotator.selectors.panel_plan import people_needed
+from annotator.selectors.panel_plan import plan_values
 from annotator.selectors.pay_batch import pay_batch_open, pay_proposal
 from annotator.selectors.review_desk import review_desk
 from annotator.services.demo import CONSENT, RESEARCHER, demo_lines
@@ -31,7 +31,7 @@ from annotator.services.panel_connection import panel_connect, panel_hooks_set_u
 from annotator.services.panel_reconcile import panel_reconcile_sweep
 from annotator.services.panel_study import panel_study_create, panel_study_follow, panel_study_move
 from annotator.services.pay_batch import pay_batch_make, pay_batch_send
-from annotator.services.review_desk import decisions_make
+from annotator.services.review_desk import decisions_carry_out, decisions_hurry, decisions_make
 from annotator.services.study import study_create, study_launch
 from annotator.services.workspace import workspace_personal
 
@@ -64,19 +64,16 @@ def panel_demo_publish(*, site: str, people: int, by: User) -> PanelStudy:
         contact="The demo of Foretell, on this machine. The participants are programs, and nobody is paid.", consent_text=CONSENT,
         redundancy=max(1, ceil(people * WORKERS * TASKS / ITEMS)), max_items_per_rater=TASKS, panel="prolific", panel_links="signed",
         currency="GBP", pay_per_item=Decimal("0.30"), minutes_per_item=1, min_seconds=1, pay_floor_per_hour=Decimal("6.00"),
-        exam_required=True, exam_attempts=1, exam_pay=Decimal("0.50"),
+        exam_required=True, exam_attempts=1, exam_pay=Decimal("1.50"),
         joins_per_address=None, joins_per_hour=None, unfinished_per_hour=None, **CODES,
     )  # fmt: skip
     lines = "".join(islice(demo_lines("simulation"), ITEMS))
     material_import(study=study, file=io.BytesIO(lines.encode()), name="simulation.jsonl")
     connection = panel_connect(workspace=workspace, panel="prolific", token=TOKEN, by=by)
-    link = PANELS.get("prolific").link(f"{site}{reverse('annotator:invitation', args=[study.join_token])}")
-    needed = people_needed(study).people
-    chosen = {
-        "title": study.title, "description": study.summary, "minutes": 15, "reward": Decimal("1.70"), "places": needed,
-        "devices": ["desktop", "tablet", "mobile"], "filters": "", "group": "", "keep_out": False, "screen_out_reward": Decimal("0.50"),
-        "slots": people, **{f"action_{code}": action for code, action in ACTIONS.items()},
-    }  # fmt: skip
+    panel = PANELS.get("prolific")
+    link = panel.link(f"{site}{reverse('annotator:invitation', args=[study.join_token])}")
+    chosen = plan_values(study, panel) | {f"action_{code}": action for code, action in ACTIONS.items()}
+    chosen |= {"filters": "", "group": "", "screen_out_reward": study.exam_pay, "slots": people}
     row = panel_study_create(study=study, connection=connection, values=chosen, link=link, by=by)
     study.refresh_from_db()
     study_launch(study=study, by=by)
@@ -130,6 +127,8 @@ class DemoResearcher:
                 self.books.move(submission, "RETURNED")
         if time.monotonic() - self.paid_at >= self.pay_every:
             self.paid_at = time.monotonic()
+            decisions_hurry(study=study)  # as its button does: otherwise they are held for some minutes
+            decisions_carry_out(study=study)
             self.pay(study)
 
     def _ask(self, study: Study, rater: int) -> None:
