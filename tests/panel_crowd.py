@@ -20,7 +20,7 @@ from annotator.services.rehearsal.over_http import Browser
 from tests.factories import make_study
 from tests.processes import WebProcess
 
-CODES = {
+CODES: dict[str, Any] = {
     "completion_code": "DONE", "screened_out_code": "EXAM", "partly_code": "SOME", "declined_code": "NO", "nothing_left_code": "NONE",
     "stopped_code": "STOP",
 }  # fmt: skip

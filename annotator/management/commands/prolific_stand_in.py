@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from argparse import ArgumentParser
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -66,7 +67,9 @@ class Command(BaseCommand):
         books, stop = ProlificBooks(), threading.Event()
         server = StandIn(books, host=options["host"], port=options["port"])
         faults = Troubles(options["lost"], options["doubled"], options["limited"], options["failed"])
-        started = [(events_send, {"books": books, "faults": faults, "stop": stop, "seed": options["seed"]})]
+        started: list[tuple[Callable[..., None], dict[str, Any]]] = [
+            (events_send, {"books": books, "faults": faults, "stop": stop, "seed": options["seed"]})
+        ]
         if options["people"]:
             started.append((self.demo, {"books": books, "stop": stop, **options}))
         elif options["arrivals"]:
