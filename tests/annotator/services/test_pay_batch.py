@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
@@ -23,11 +22,9 @@ from annotator.models import (
     Study,
     User,
 )
-from annotator.recruitment.api import PanelApiError
 from annotator.recruitment.panels._prolific_api import ProlificApi
 from annotator.selectors.owed import balances_of, totals_of
 from annotator.selectors.pay_batch import pay_batches, pay_proposal
-from annotator.services.assignment import assignment_next
 from annotator.services.erasure import erase
 from annotator.services.panel_reconcile import panel_reconcile
 from annotator.services.pay_batch import (
@@ -35,68 +32,19 @@ from annotator.services.pay_batch import (
     pay_batch_make,
     pay_batch_send,
     pay_batch_settle,
-    pay_batches_sweep,
 )
-from annotator.services.payment import bonus_give, payments_record, payments_undo, work_accept
-from annotator.services.submit_and_next import turn_take
+from annotator.services.payment import payments_record, payments_undo
 from tests.annotator.services.panel_people import arrives, connected_study, published
+from tests.annotator.services.pay_world import ALL, PAY, World
 from tests.prolific_api import ProlificBooks, prolific_api
 
 pytestmark = pytest.mark.django_db
-PAY = "/pay/"
 
 
 @pytest.fixture
 def books() -> Iterator[ProlificBooks]:
     with prolific_api() as found:
         yield found
-
-
-class World:
-    """Two people who did both tasks (1.00, the reward) with a bonus for the first, and one who returned after one task (0.50)."""
-
-    def __init__(self, books: ProlificBooks, researcher: User) -> None:
-        self.books, self.by = books, researcher
-        self.study, connection = connected_study(researcher, redundancy=3)
-        self.row = published(self.study, connection, places=3, reward=Decimal("1.00"))
-        self.people: dict[str, Participation] = {}
-        for person, tasks in (("ann", 2), ("ben", 2), ("cleo", 1)):
-            submission, who = arrives(books, self.row, person)
-            for _ in range(tasks):
-                task = assignment_next(participation=who)
-                assert task is not None
-                turn_take(user_id=who.rater.user_id, assignment_pk=task.pk, stage=0, raw={"helpful": "no"})
-            self.people[person] = who
-            if person == "cleo":
-                books.move(submission, "RETURNED")
-            else:
-                books.complete(submission, "DONE")
-        panel_reconcile(row=PanelStudy.objects.get(pk=self.row.pk))
-        work_accept(study=self.study, by=researcher)
-        self.bonus("ann", "0.25")
-
-    def bonus(self, person: str, amount: str) -> None:
-        bonus_give(
-            study=self.study,
-            rater=self.people[person].rater,
-            by=self.by,
-            amount=Decimal(amount),
-            reason="care",
-        )
-
-    def make(self, key: str = "key-00001") -> PayBatch:
-        return pay_batch_make(study=self.study, key=key, digest=pay_proposal(self.study).digest, by=self.by)
-
-    def got(self) -> dict[str, Decimal]:
-        return {person: self.books.paid(person) for person in self.people}
-
-    def agrees(self) -> None:
-        """The ledger and the panel's books say the same to the cent."""
-        ledger = {one.recruiter_id: one.paid for one in balances_of(self.study)}
-        assert ledger == self.got()
-
-
-ALL = {"ann": Decimal("1.25"), "ben": Decimal("1.00"), "cleo": Decimal("0.50")}
 
 
 @pytest.fixture
@@ -188,85 +136,6 @@ def test_a_lost_reply_of_the_request_that_pays_is_found_at_the_panel(world: Worl
     assert pay_batch_send(batch=batch).finished_at
     assert world.got() == ALL
     world.agrees()
-
-
-def due(batch: PayBatch, *, hours: float = 0) -> PayBatch:
-    """The batch as if it had been made that long ago and its time had come."""
-    now = timezone.now()
-    PayBatch.objects.filter(pk=batch.pk).update(retry_at=now, created_at=now - timedelta(hours=hours))
-    return PayBatch.objects.get(pk=batch.pk)
-
-
-def test_an_interrupted_batch_continues_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotator.recruitment.requests.ATTEMPTS", 1)
-    world.books.troubles = [("bonus-payments", "500")]
-    batch = world.make()
-    with pytest.raises(ValidationError):
-        pay_batch_send(batch=batch)
-    assert pay_batches_sweep() == 0, "its time hasn't come"
-    assert world.got()["cleo"] == 0
-    world.books.troubles = [("bonus-payments", "500")]
-    due(batch, hours=0.5)
-    assert pay_batches_sweep() == 0
-    batch.refresh_from_db()
-    assert batch.retry_at is not None
-    assert timedelta(minutes=14) < batch.retry_at - timezone.now() < timedelta(minutes=16), (
-        "half as long as it has waited"
-    )
-    world.books.troubles = [(PAY, "lost")]
-    due(batch, hours=0.5)
-    assert pay_batches_sweep() == 0
-    batch.refresh_from_db()
-    assert batch.retry_at < timezone.now() + timedelta(seconds=20), (
-        "the panel is asked soon whether it has paid"
-    )
-    due(batch)
-    assert pay_batches_sweep() == 1, "the panel shows what was paid"
-    batch.refresh_from_db()
-    assert (batch.retry_at, batch.fault) == (None, "")
-    assert world.got() == ALL
-    world.agrees()
-
-
-def test_a_batch_whose_process_was_killed_is_found(world: World) -> None:
-    world.make()
-    assert pay_batches_sweep() == 0, "somebody is probably sending it"
-    due(PayBatch.objects.get())
-    assert pay_batches_sweep() == 1
-    assert world.got() == ALL
-    world.agrees()
-
-
-def test_a_refused_batch_waits_for_a_researcher(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
-        raise PanelApiError("Low balance.", status=400)
-
-    batch = world.make()
-    with monkeypatch.context() as patch:
-        patch.setattr(ProlificApi, "bonuses_set_up", refused)
-        due(batch)
-        assert pay_batches_sweep() == 0
-    batch.refresh_from_db()
-    assert (batch.retry_at, batch.fault) == (None, "Low balance.")
-    assert pay_batches_sweep() == 0
-    assert pay_batch_send(batch=batch).finished_at
-
-
-def test_a_batch_is_not_continued_for_ever(world: World) -> None:
-    world.books.troubles = [(PAY, "500")]
-    batch = world.make()
-    due(batch)
-    pay_batches_sweep()
-    for hours, again in ((47, True), (49, False)):
-        batch.parts.filter(state="sending").update(sent_at=timezone.now() - timedelta(hours=hours))
-        due(batch)
-        pay_batches_sweep()
-        batch.refresh_from_db()
-        assert (batch.retry_at is not None) == again, "the panel may show it later, but not days later"
-    pay_batches_sweep()
-    batch.refresh_from_db()
-    assert batch.retry_at is None
-    assert not world.books.bonuses, "and it was never sent a second time"
 
 
 def test_a_payment_in_doubt_waits_for_a_researcher(world: World) -> None:
