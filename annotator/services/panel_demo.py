@@ -21,6 +21,7 @@ from django.urls import reverse
 
 from annotator.models import PanelStudy, ReviewDecision, Study, User
 from annotator.recruitment.registry import PANELS
+from annotator.recruitment.stand_in.about import stand_in_about
 from annotator.recruitment.stand_in.books import TOKEN, ProlificBooks
 from annotator.selectors.panel_plan import plan_values
 from annotator.selectors.pay_batch import pay_batch_open, pay_proposal
@@ -55,29 +56,28 @@ Kind = ReviewDecision.Kind
 def panel_demo_publish(*, site: str, people: int, by: User) -> PanelStudy:
     """A new study for about this many people, from an empty form to published at the stand-in. ``site`` is Foretell's address."""
     number = Study.objects.filter(slug__startswith=SLUG).count()
-    workspace = workspace_personal(user=by)
+    panel, workspace = PANELS.get(stand_in_about()["panel"]), workspace_personal(user=by)
     study = study_create(
         by=by,
         workspace=workspace,
         hit_type="simulation", slug=f"{SLUG}-{number + 1}" if number else SLUG, title="Recruited from a paid panel",
         summary="Read what a robot was asked and how it explained itself, and say what it would answer.",
         contact="The demo of Foretell, on this machine. The participants are programs, and nobody is paid.", consent_text=CONSENT,
-        redundancy=max(1, ceil(people * WORKERS * TASKS / ITEMS)), max_items_per_rater=TASKS, panel="prolific", panel_links="signed",
+        redundancy=max(1, ceil(people * WORKERS * TASKS / ITEMS)), max_items_per_rater=TASKS, panel=panel.name, panel_links="signed",
         currency="GBP", pay_per_item=Decimal("0.30"), minutes_per_item=1, min_seconds=1, pay_floor_per_hour=Decimal("6.00"),
         exam_required=True, exam_attempts=1, exam_pay=Decimal("1.50"),
         joins_per_address=None, joins_per_hour=None, unfinished_per_hour=None, **CODES,
     )  # fmt: skip
     lines = "".join(islice(demo_lines("simulation"), ITEMS))
     material_import(study=study, file=io.BytesIO(lines.encode()), name="simulation.jsonl")
-    connection = panel_connect(workspace=workspace, panel="prolific", token=TOKEN, by=by)
-    panel = PANELS.get("prolific")
+    connection = panel_connect(workspace=workspace, panel=panel.name, token=TOKEN, by=by)
     link = panel.link(f"{site}{reverse('annotator:invitation', args=[study.join_token])}")
     chosen = plan_values(study, panel) | {f"action_{code}": action for code, action in ACTIONS.items()}
     chosen |= {"filters": "", "group": "", "screen_out_reward": study.exam_pay, "slots": people}
     row = panel_study_create(study=study, connection=connection, values=chosen, link=link, by=by)
     study.refresh_from_db()
     study_launch(study=study, by=by)
-    hooks = reverse("annotator:panel_webhook", args=["prolific", study.join_token])
+    hooks = reverse("annotator:panel_webhook", args=[panel.name, study.join_token])
     panel_hooks_set_up(study=study, connection=connection, url=f"{site}{hooks}", by=by)
     row = panel_study_move(
         row=PanelStudy.objects.select_related("study").get(pk=row.pk), transition="publish", by=by
