@@ -141,7 +141,6 @@ class PanelPerson:
                     browser.post, page.url.path, {"decision": "decline", "digest": digest, "sure": "yes"}
                 )
                 self._enters(browser.get(f"/study/{study.slug}/left/"))
-                self._moves("RETURNED")
                 return
             task = task_on(page)
             if task is None:
@@ -184,13 +183,16 @@ class PanelPerson:
         return made
 
     def _enters(self, page: httpx2.Response) -> None:
-        """Enter the code of the page at the panel, as its button does."""
+        """Enter the code of the page at the panel, as its button does, and return the submission if the panel asks for that."""
         found = _CODE.search(page.text)
         if found is None:
             with self.people.lock:
                 self.people.unanswered.append(f"{self.fate}: {page.url.path}")
             return
         self.people.books.complete(self.submission, found[1])
+        there = self.people.books.studies[self.remote]["completion_codes"]
+        if any(one["code"] == found[1] and "REQUEST_RETURN" in str(one["actions"]) for one in there):
+            self._moves("RETURNED")
 
     def _moves(self, status: str) -> None:
         self.people.books.move(self.submission, status)
