@@ -34,6 +34,7 @@ from annotator.services.left_over_places import left_over_places_free
 from annotator.services.notices import notices_sweep
 from annotator.services.panel_events import panel_sweep
 from annotator.services.panel_reconcile import panel_reconcile_sweep
+from annotator.services.pay_batch import pay_batches_sweep
 from annotator.services.place_alert import place_alerts_sweep
 from annotator.services.rehearsal.run import rehearsal_run, rehearsals_sweep
 from annotator.services.review_desk import decisions_carry_out, decisions_sweep
@@ -166,6 +167,12 @@ def panel_sweep_task() -> int:
 def panel_reconcile_sweep_task() -> int:
     """Compare submissions with the panels' APIs, and let places follow the work."""
     return panel_reconcile_sweep()
+
+
+@job("annotator.pay_batches_sweep")
+def pay_batches_sweep_task() -> int:
+    """Continue payments through panels that a failure has interrupted."""
+    return pay_batches_sweep()
 
 
 @job("annotator.review_decisions_carry_out")

@@ -69,6 +69,8 @@ PRODUCTION = flag("FORETELL_PRODUCTION", False)
 DEBUG = flag("DEBUG", False)
 # Whether `make run` serves a stand-in of a panel, so that recruitment can be tried without an account
 PANEL_STAND_IN = flag("PANEL_STAND_IN", False)
+# How many people come to a study of the demo from the stand-in; 0 for none
+PANEL_PEOPLE = number("PANEL_PEOPLE", 0)
 DATA_DIR = HOME / text("DATA_DIR", ".data" if CHECKOUT else str(user_data_dir()))
 
 

@@ -106,7 +106,8 @@ class LocalInstallation:
             "PYTHONUNBUFFERED": "1",
         }
         if env.PANEL_STAND_IN:
-            self.environment |= stand_in.variables(servers.port("stand_in_port"))
+            port, people = servers.port("stand_in_port"), env.PANEL_PEOPLE
+            self.environment |= stand_in.variables(port, people=people)
 
     def make_services(self) -> list[Service]:
         provider = [sys.executable, "-m", "evaluation.providers.scripted.server"]
@@ -123,10 +124,9 @@ class LocalInstallation:
         if (env.ROOT / "evaluation/providers/scripted/server.py").is_file():
             services.append(self.service("provider", provider, term, ((term, 3),)))
         if env.PANEL_STAND_IN:
-            address = self.environment[stand_in.ADDRESS]
-            services.append(
-                self.service("stand-in", stand_in.command(int(env_port(address))), term, ((term, 3),))
-            )
+            port, people = int(env_port(self.environment[stand_in.ADDRESS])), env.PANEL_PEOPLE
+            command = stand_in.command(port, people=people, site=self.site())
+            services.append(self.service("stand-in", command, term, ((term, 3),)))
         return services
 
     def service(
@@ -206,9 +206,12 @@ class LocalInstallation:
             pause(0.02)
         raise Fault(f"the web server did not respond; see {web.log}")
 
-    def welcome(self) -> None:
+    def site(self) -> str:
         host = "127.0.0.1" if env.HOST in ("0.0.0.0", "::") else env.HOST  # noqa: S104
-        base = f"http://{host}:{env.PORT}"
+        return f"http://{host}:{env.PORT}"
+
+    def welcome(self) -> None:
+        base = self.site()
         entrances = [{"label": "researchers", "url": "/admin/"}]
         if env.DEMO:
             with contextlib.suppress(OSError, ValueError):

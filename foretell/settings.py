@@ -363,6 +363,7 @@ CELERY_TASK_ROUTES = {
     "annotator.figures_renew": {"queue": env.LONG_QUEUE},
     "annotator.file_import_run": {"queue": env.LONG_QUEUE},
     "annotator.panel_reconcile_sweep": {"queue": env.LONG_QUEUE},
+    "annotator.pay_batches_sweep": {"queue": env.LONG_QUEUE},
     "annotator.review_decisions_carry_out": {"queue": env.LONG_QUEUE},
     "annotator.review_decisions_sweep": {"queue": env.LONG_QUEUE},
 }
@@ -387,6 +388,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "uploads": {"task": "annotator.uploads_sweep", "schedule": 600.0},
     "links and events of panels": {"task": "annotator.panel_sweep", "schedule": 3600.0},
     "studies on panels": {"task": "annotator.panel_reconcile_sweep", "schedule": 300.0},
+    "payments to continue": {"task": "annotator.pay_batches_sweep", "schedule": 15.0},
     "decisions that are due": {"task": "annotator.review_decisions_sweep", "schedule": 30.0},
     "login attempts": {"task": "annotator.attempts_sweep", "schedule": 600.0},
 }

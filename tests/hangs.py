@@ -23,6 +23,7 @@ LONGEST = (
     "tests/e2e/test_study_end_to_end.py",
     "tests/faults/test_control_arms_race.py",
     "tests/faults/test_first_start.py",
+    "tests/faults/test_panel_crowd.py",
     "tests/faults/test_wheel.py",
 )
 NOTES = Path(__file__).parents[1] / ".pytest_cache/v/foretell/hangs"

@@ -12,6 +12,7 @@ LONGEST = (
     "tests/e2e/test_every_page.py",
     "tests/e2e/test_newcomer.py",
     "tests/faults/test_supervisor.py",
+    "tests/faults/test_panel_crowd.py",
     "tests/faults/test_first_start.py",
     "tests/e2e/test_study_end_to_end.py",
     "tests/faults/test_runs.py",

@@ -1,240 +1,134 @@
-"""People from the stand-in of Prolific who take part over HTTP: most work, the others leave in every way that there is."""
+"""A paid study over HTTP, as its researcher sees it: created and published at the stand-in of Prolific, and paid through it."""
 
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
-from random import Random
+from html import unescape
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-from django.core.exceptions import ValidationError
+import httpx2
 from django.test import Client
-from lxml import html
 
-from annotator.models import Assignment, PanelStudy, Participation, Study, User
-from annotator.recruitment.stand_in.books import ProlificBooks, Refusal
-from annotator.selectors.pay_batch import pay_proposal
-from annotator.selectors.study import study_hit_type
-from annotator.services.panel_reconcile import panel_reconcile, panel_reconcile_sweep
-from annotator.services.pay_batch import pay_batch_make, pay_batch_send
-from annotator.services.payment import work_accept
-from annotator.services.rehearsal.answers import rehearsal_answer
-from annotator.services.rehearsal.fill import right_answers
+from annotator.core.tls import tls_context
+from annotator.models import PanelStudy, PayBatch, Study, User
+from annotator.recruitment.stand_in.books import PLACES_PER_HOUR, TOKEN, ProlificBooks
+from annotator.services.rehearsal.over_http import Browser
+from tests.factories import make_study
+from tests.processes import WebProcess
 
-#: How people end, of ten: seven do all their tasks.
-FATES = ("works", "works", "returns", "works", "fails", "works", "works", "declines", "works", "works")
-#: The same for every second ten.
-OTHERS = ("works", "times out", "works", "works", "works", "vanishes", "works", "works", "stops", "works")
-CODE = re.compile(r"submissions/complete\?cc=([\w-]+)")
+CODES: dict[str, Any] = {
+    "completion_code": "DONE", "screened_out_code": "EXAM", "partly_code": "SOME", "declined_code": "NO", "nothing_left_code": "NONE",
+    "stopped_code": "STOP",
+}  # fmt: skip
+#: What the study's researcher chooses for people who end by each code.
+ACTIONS = {
+    "completion_code": "review", "screened_out_code": "screen_out", "partly_code": "review", "declined_code": "return",
+    "nothing_left_code": "return", "stopped_code": "return",
+}  # fmt: skip
+_FIELD = re.compile(r'name="(key|digest)" value="([^"]*)"')
+_RATER = re.compile(r'name="rater" value="(\d+)"')
+
+
+def paid_study(by: User, *, people: int) -> Study:
+    """A draft that takes about as many people, if three quarters of them do all their tasks."""
+    return make_study(
+        items=people * 3 // 4 + 2, redundancy=2, by=by, panel="prolific", panel_links="signed", currency="GBP", max_items_per_rater=2,
+        exam_required=True, exam_attempts=1, exam_questions=1, pass_mark=1, exam_pay=Decimal("0.20"), pay_per_item=Decimal("0.50"),
+        consent_text="We keep your answers.", joins_per_address=None, joins_per_hour=None, unfinished_per_hour=None,
+        pay_floor_per_hour=Decimal("6.00"), minutes_per_item=2, **CODES,
+    )  # fmt: skip
+
+
+class Researcher:
+    """Somebody who works on the study's pages."""
+
+    def __init__(self, web: WebProcess, user: User, study: Study) -> None:
+        self.study, self.browser = study, Browser(web.url)
+        logged_in = Client()
+        logged_in.force_login(user)
+        self.browser.client.cookies.set("sessionid", logged_in.cookies["sessionid"].value)
+        self.base = f"/admin/annotator/study/{study.pk}/"
+        self.get("recruitment/")  # sets the CSRF cookie
+
+    def get(self, path: str) -> str:
+        return self.browser.get(self.base + path).text
+
+    def post(self, path: str, data: dict[str, Any]) -> str:
+        page: httpx2.Response = self.browser.post(self.base + path, data)
+        assert page.status_code == 200, f"{path} {page.status_code}: {page.text[:3000]}"
+        return unescape(page.text)
+
+    def does(self, action: str, row: PanelStudy | None = None, **more: Any) -> str:
+        """Press one of the buttons of the recruitment page."""
+        about = {"row": str(row.pk)} if row is not None else {}
+        return self.post("recruitment/", {"do": action, **about, **more})
+
+    def publish(self, *, most_places: int, places: int) -> PanelStudy:
+        """From an empty form to a study that people can see."""
+        assert "Connected to Prolific." in self.does("connect", token=TOKEN)
+        chosen = {
+            "title": "Owls", "description": "Read and judge.", "minutes": "5", "reward": "1.20", "places": str(places),
+            "devices": ["desktop", "tablet", "mobile"], "filters": "", "screen_out_reward": "0.20", "slots": "100",
+            **{f"action_{field}": action for field, action in ACTIONS.items()},
+        }  # fmt: skip
+        preview = self.post("recruitment/new/", chosen | {"do": "preview"})
+        assert f"about {places / PLACES_PER_HOUR:g} hours" in preview
+        assert PanelStudy.objects.count() == 0, "nothing was created"
+        assert "as a draft" in self.post("recruitment/new/", chosen | {"do": "create"})
+        assert "The study is live." in self.post("do/launch/", {})
+        assert "Webhooks are set up and confirmed." in self.does("hooks")
+        row = PanelStudy.objects.get(study=self.study)
+        assert "is live now" in self.does("publish", row)
+        assert "Saved." in self.does("follow", row, on="on", most_places=str(most_places))
+        return PanelStudy.objects.select_related("study").get(pk=row.pk)
+
+    def accept(self) -> None:
+        """Accept all work that was submitted."""
+        asked = self.post("payments/", {"accept_all": "1"})
+        if raters := _RATER.findall(asked):
+            assert "accepted." in self.post("payments/", {"accept": "1", "sure": "1", "rater": raters})
+
+    def pay(self) -> PayBatch:
+        """Pay what the page proposes; pressed again if more is owed by then than the page showed."""
+        for _ in range(20):
+            shown = dict(_FIELD.findall(self.get("payments/panel/")))
+            assert shown.keys() == {"key", "digest"}, "nobody can be paid"
+            self.post("payments/panel/", {**shown, "send": "1"})
+            if batch := PayBatch.objects.filter(study=self.study, key=shown["key"]).first():
+                return batch
+        raise AssertionError("what is owed has changed each time")
 
 
 @dataclass
-class Crowd:
-    """The people of one published study. ``ends`` counts how they ended; ``unanswered`` are those who saw neither a code nor a word."""
+class Webhooks:
+    """Sends the stand-in's webhooks over HTTP: a fifth of them never, some twice, in another order."""
 
     books: ProlificBooks
-    row: PanelStudy
-    by: User
     seed: int = 5
-    ends: Counter[str] = field(default_factory=Counter)
-    unanswered: list[str] = field(default_factory=list)
-    lost: int = 0
-    _rng: Random = field(default_factory=lambda: Random(5))
+    outcomes: Counter[str] = field(default_factory=Counter)
+    client: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=120, verify=tls_context()))
 
-    @property
-    def study(self) -> Study:
-        return Study.objects.get(pk=self.row.study_id)
-
-    def come(self, most: int) -> int:
-        """People come in waves until the study is complete, or ``most`` have come; returns how many came. After each wave, webhooks are
-        delivered and both sides compared."""
-        came = idle = 0
-        while came < most and idle < 2:  # comparing both sides may raise the places
-            wave = 0
-            while wave < 20 and came < most and self._one(came):
-                wave, came = wave + 1, came + 1
-            self.webhooks()
-            panel_reconcile_sweep()
-            idle = 0 if wave else idle + 1
-        return came
-
-    def webhooks(self) -> None:
-        """Deliver what waits: some of it never, some twice, in another order."""
-        client, waiting = Client(), len(self.books.outbox)
-
-        def send(url: str, body: bytes, headers: dict[str, str]) -> None:
-            sent = {name: value for name, value in headers.items() if name != "Content-Type"}
-            reply = client.post(urlsplit(url).path, body, content_type="application/json", headers=sent)
-            assert reply.status_code == 200, reply.content
-
+    def send(self) -> None:
         self.seed += 1
-        self.books.deliver(send, seed=self.seed, lost=0.2, doubled=0.3)
-        self.lost += waiting
+        waiting = len(self.books.outbox)
+        sent = self.books.deliver(self._one, seed=self.seed, lost=0.2, doubled=0.3)
+        self.outcomes["waiting"] += waiting
+        self.outcomes["sent"] += sent
 
-    def _one(self, number: int) -> bool:
-        """Somebody comes and does what is their lot; False if there is no place for them."""
-        fate = (FATES if number // 10 % 2 == 0 else OTHERS)[number % 10]
-        try:
-            submission = self.books.arrive(self.row.remote_id, f"{number:024x}")
-        except Refusal:
-            return False
-        self.ends[fate] += 1
-        # Everybody has an address of their own: only so many may join from one in an hour.
-        client = Client(REMOTE_ADDR=f"10.20.{number // 250}.{number % 250 + 1}")
-        person = _Person(self, submission, fate, Random(number), client)
-        person.goes()
-        return True
+    def _one(self, url: str, body: bytes, headers: dict[str, str]) -> None:
+        reply = self.client.post(url, content=body, headers=headers)
+        assert reply.status_code == 200, reply.text
+        self.outcomes[str(reply.json()["outcome"])] += 1
 
 
-@dataclass
-class _Person:
-    crowd: Crowd
-    submission: str
-    fate: str
-    rng: Random
-    client: Client
-
-    def goes(self) -> None:
-        books, study = self.crowd.books, self.crowd.study
-        link = urlsplit(books.link(self.submission))
-        shown = self.client.get(f"{link.path}?{link.query}")
-        assert shown.status_code == 200, shown.content
-        if self.fate == "vanishes":  # closes the page; their time runs out
-            books.move(self.submission, "TIMED-OUT")
-            return
-        came = self.client.post(shown.context["join_url"], follow=True)
-        assert came.status_code == 200, came.content
-        if not Participation.objects.filter(study=study, recruiter_session=self.submission).exists():
-            self.crowd.ends["finds nothing"] += 1  # others did what was left a moment ago
-            self._enters(came)
-            return
-        digest = _form(self._get(study, "consent/")).fields["digest"]
-        if self.fate == "declines":
-            self._post(study, "consent/", {"decision": "decline", "digest": digest, "sure": "yes"})
-            self._enters(self._get(study, "left/"))
-            books.move(self.submission, "RETURNED")
-            return
-        self._post(study, "consent/", {"decision": "agree", "digest": digest})
-        version = _form(self._get(study, "instructions/")).fields["version"]
-        self._post(study, "instructions/", {"version": version})
-        self._exam(study, self._get(study, "exam/"))
-        page = self.client.get(f"/study/{study.slug}/", follow=True)
-        if self.fate == "fails":
-            self._enters(page)
-            return
-        if self.fate == "returns":
-            books.move(self.submission, "RETURNED")
-            return
-        page = self._tasks(page, most=1 if self.fate in ("times out", "stops") else 99)
-        if self.fate == "times out":
-            books.move(self.submission, "TIMED-OUT")
-            return
-        if self.fate == "stops":
-            self._post(study, "leave/", {})
-            page = self._get(study, "left/")
-        self._enters(page)
-
-    def _get(self, study: Study, path: str) -> Any:
-        page = self.client.get(f"/study/{study.slug}/{path}")
-        assert page.status_code == 200, f"{self.fate}: {path} {page.status_code}"
-        return page
-
-    def _post(self, study: Study, path: str, data: dict[str, Any]) -> Any:
-        sent = self.client.post(f"/study/{study.slug}/{path}", data)
-        assert sent.status_code in (200, 302), f"{self.fate}: {path} {sent.content.decode()}"
-        return sent
-
-    def _exam(self, study: Study, page: Any) -> None:
-        mine = Participation.objects.select_related("study").get(
-            study=study, recruiter_session=self.submission
-        )
-        attempt = mine.exam_attempts.latest("number")
-        answers = right_answers(mine, attempt.drawn)
-        if self.fate == "fails":
-            kind = study_hit_type(study)
-            for question in kind.exam:
-                if question.key in answers:
-                    stage = kind.question_stage(question.payload, question.gold)
-                    answers[question.key] = rehearsal_answer(
-                        stage, gold=question.gold, item_key=question.key, accuracy=0, rng=self.rng
-                    )
-        sent = {
-            f"q{n}-{name}": value
-            for n, key in enumerate(attempt.drawn, 1)
-            for name, value in answers[key].items()
-        }
-        self._post(study, "exam/", {"attempt": _form(page, r"/exam/").fields["attempt"]} | sent)
-
-    def _tasks(self, page: Any, *, most: int) -> Any:
-        done = 0
-        while done < most and re.search(rb'action="/task/\d+/"', page.content):
-            form = _form(page, r"^/task/\d+/$")
-            task = Assignment.objects.select_related("item", "participation__study").get(
-                pk=int(form.action.split("/")[2])
-            )
-            stage = study_hit_type(task.participation.study).stages(task.item.payload, task.presentation)[
-                task.stage
-            ]
-            raw = rehearsal_answer(
-                stage, gold=task.item.gold, item_key=task.item.key, accuracy=0.9, rng=self.rng
-            )
-            sent = {name: value for name, value in form.fields.items() if value is not None}
-            page = self.client.post(form.action, sent | raw, follow=True)
-            assert page.status_code == 200, page.content
-            done += 1
-        return page
-
-    def _enters(self, page: Any) -> None:
-        """Enter the code of the page at Prolific, as its button does."""
-        found = CODE.search(page.content.decode())
-        if found is None:
-            self.crowd.unanswered.append(f"{self.fate}: {page.request['PATH_INFO']}")
-            return
-        self.crowd.books.complete(self.submission, parse_qs(f"cc={found[1]}")["cc"][0])
-
-
-def _form(page: Any, action: str = "") -> Any:
-    forms = [
-        one
-        for one in html.fromstring(page.content).forms
-        if one.method == "POST" and re.search(action, one.action or "") and len(one.fields)
-    ]
-    wanted = [one for one in forms if action or {"digest", "version"} & set(one.fields.keys())]
-    assert wanted, f"no form in {page.request['PATH_INFO']}:\n{page.content.decode()[:2000]}"
-    return wanted[0]
-
-
-def payment_step(crowd: Crowd) -> None:
-    """Accept the work and pay it through the panel's API, as the payments page does.
-
-    The API is down in the middle of the payment, and then takes the request that pays but loses its reply: the batch is continued each
-    time, and pays nobody twice.
-    """
-    study, books, row = crowd.study, crowd.books, crowd.row
-    work_accept(study=study, by=crowd.by)
-    panel_reconcile(row=PanelStudy.objects.select_related("study").get(pk=row.pk))
-    left_out = {one.name for one in pay_proposal(study).left_out}
-    for one in Participation.objects.filter(study=study, rater__name__in=left_out):
-        # They did part of it. Their submission is returned, so it isn't paid in full, and what they earned is a bonus.
-        books.move(one.recruiter_session, "RETURNED")
-    panel_reconcile(row=PanelStudy.objects.select_related("study").get(pk=row.pk))
-    proposal = pay_proposal(study)
-    assert not proposal.left_out, proposal.left_out
-    for trouble in ([("POST /api/v1/submissions/bonus-payments", "500")] * 3, [("/pay/", "500 after")], []):
-        books.troubles = list(trouble)
-        batch = pay_batch_make(study=study, key="crowd-0001", digest=proposal.digest, by=crowd.by)
-        try:
-            pay_batch_send(batch=batch)
-        except ValidationError:
-            assert trouble, "nothing went wrong"
-        else:
-            assert not trouble, "the trouble went unnoticed"
-    batch.refresh_from_db()
-    assert batch.finished_at is not None
-    assert not pay_proposal(study).payments
+def in_background(work: Any, *arguments: Any, **more: Any) -> threading.Thread:
+    thread = threading.Thread(target=work, args=arguments, kwargs=more, daemon=True)
+    thread.start()
+    return thread
 
 
 def cents(amount: Decimal) -> int:

@@ -64,6 +64,27 @@ def shared_environment(**more: str) -> dict[str, str]:
     }
 
 
+#: Settings that are options of a process's command, which is built here, where they have other values.
+OPTIONS = {
+    "WEB_WORKERS": "--workers",
+    "WEB_THREADS": "--blocking-threads",
+    "WORKER_CONCURRENCY": "--concurrency",
+}
+
+
+def with_options(command: list[str], settings: dict[str, str]) -> list[str]:
+    """The command with the options that the settings ask for.
+
+    >>> with_options(["celery", "--concurrency", "2"], {"WORKER_CONCURRENCY": "1", "DEBUG": "0"})
+    ['celery', '--concurrency', '1']
+    """
+    made = list(command)
+    for name, option in OPTIONS.items():
+        if name in settings and option in made:
+            made[made.index(option) + 1] = settings[name]
+    return made
+
+
 class Process:
     def __init__(self, command: list[str], log: Path, environment: dict[str, str]) -> None:
         self.command, self.log, self.environment = command, log, environment
@@ -117,6 +138,7 @@ class WebProcess(Process):
         self.url = f"http://127.0.0.1:{self.port}"
         command = web_command()
         command[command.index("--port") + 1] = str(self.port)
+        command = with_options(command, settings)
         super().__init__(command, directory / f"web-{self.port}.log", shared_environment(**settings))
 
     def start(self) -> None:
@@ -140,6 +162,7 @@ class WorkerProcess(Process):
         from foretell.serve import COMMANDS, worker_command
 
         command = COMMANDS[only]() if only else worker_command(f"{env.SHORT_QUEUE},{env.LONG_QUEUE}")
+        command = with_options(command, settings)
         super().__init__(command, directory / f"{only or 'worker'}.log", shared_environment(**settings))
 
     def start(self) -> None:

@@ -54,7 +54,7 @@ class PayBatchSerializer(serializers.ModelSerializer[PayBatch]):
 
     class Meta:
         model = PayBatch
-        fields = ("key", "currency", "created_at", "finished_at", "fault", "parts")
+        fields = ("key", "currency", "created_at", "finished_at", "fault", "retry_at", "parts")
         read_only_fields = fields
 
 

@@ -69,6 +69,8 @@ class PayBatch(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     #: What went wrong at the last attempt; empty if nothing did.
     fault = models.CharField(max_length=800, blank=True, default="", db_default="")
+    #: When the sweep continues it; None if only a researcher does, because trying again would change nothing.
+    retry_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-id"]

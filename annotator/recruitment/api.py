@@ -18,6 +18,8 @@ DRAFT, LIVE, PAUSED, ENDED, OTHER = "draft", "live", "paused", "ended", "other"
 #: What can be done to a panel's study, and the states in which it is possible.
 PUBLISH, PAUSE, RESUME, STOP = "publish", "pause", "resume", "stop"
 TRANSITIONS = {PUBLISH: (DRAFT,), PAUSE: (LIVE,), RESUME: (PAUSED,), STOP: (LIVE, PAUSED)}
+#: The state after each.
+REACHED = {PUBLISH: LIVE, PAUSE: PAUSED, RESUME: LIVE, STOP: ENDED}
 
 #: What a panel does when somebody enters a code, and how researchers read it.
 APPROVE, REVIEW, ASK_RETURN, SCREEN_OUT = "approve", "review", "return", "screen_out"
@@ -43,6 +45,11 @@ class PanelApiError(Exception):
     def token_refused(self) -> bool:
         """Whether the panel doesn't accept the token (any more)."""
         return self.status in (401, 403)
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed later without anybody changing something: no reply, a limit, a problem of the panel's."""
+        return self.status in (0, 429) or self.status >= 500
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,13 @@ AT_WORK = ("", "ACTIVE", "RESERVED")
 @dataclass(frozen=True)
 class Needed:
     """``free`` places of the study are taken by nobody, ``leased`` ones are being worked on, ``at_work`` people from the panel may
-    take more, and ``people`` more are needed at least."""
+    take more, and ``people`` more are needed at least, of ``whole`` for the study before anything was done."""
 
     free: int
     leased: int
     at_work: int
     people: int
+    whole: int = 0
 
     @property
     def complete(self) -> bool:
@@ -51,7 +52,7 @@ def people_needed(study: Study, *, only_there: int = 0) -> Needed:
     the panel and aren't here yet. Before the launch, everybody is needed; once the study's cap is reached, nobody."""
     work = study_workload(study)
     if study.snapshot_id is None:
-        return Needed(work.places, 0, 0, work.people)
+        return Needed(work.places, 0, 0, work.people, work.people)
     places = Place.objects.filter(study=study, rehearsal=False, item__withdrawn_at__isnull=True)
     counted = places.aggregate(
         free=Count("id", filter=Q(assignment__isnull=True)),
@@ -68,11 +69,11 @@ def people_needed(study: Study, *, only_there: int = 0) -> Needed:
     promised = sum(left) + only_there * work.tasks_each
     free = counted["free"]
     if free and cap_reached(study):
-        return Needed(free, counted["leased"], len(left) + only_there, 0)
+        return Needed(free, counted["leased"], len(left) + only_there, 0, work.people)
     needed = ceil(max(0, free - promised) / work.tasks_each) if work.tasks_each else 0
     if free and not only_there:
         needed = max(needed, places_out_of_reach(study, work).people)
-    return Needed(free, counted["leased"], len(left) + only_there, needed)
+    return Needed(free, counted["leased"], len(left) + only_there, needed, work.people)
 
 
 def places_taken(counts: Mapping[str, int]) -> int:
@@ -93,6 +94,16 @@ def places_wanted(row: PanelStudy, needed: Needed) -> int:
     if row.state != ENDED:
         return wanted
     return max(wanted, there + 1) if needed.people else there
+
+
+def draft_places(chosen: int, needed: Needed) -> int:
+    """The places of a draft at the panel: as many as were ``chosen``, and fewer once work was done that these people would have done.
+    After its publication the panel lets nobody lower them.
+
+    >>> draft_places(50, Needed(free=100, leased=0, at_work=0, people=40, whole=40)), draft_places(50, Needed(25, 0, 0, 10, 40))
+    (50, 10)
+    """
+    return min(chosen, max(1, needed.people)) if needed.people < needed.whole else chosen
 
 
 def plan_values(study: Study, panel: Panel) -> dict[str, Any]:
@@ -133,7 +144,7 @@ def plan_now(row: PanelStudy, *, link: str, needed: Needed) -> StudyPlan | None:
     codes = tuple(
         replace(one, code=getattr(study, one.field)) for one in plan.codes if getattr(study, one.field)
     )
-    places = places_wanted(row, needed) if row.state != DRAFT else plan.places
+    places = places_wanted(row, needed) if row.state != DRAFT else draft_places(plan.places, needed)
     return replace(plan, url=link, secured=study.panel_links == PanelLinks.SIGNED, codes=codes, places=places)
 
 

@@ -129,9 +129,10 @@ def exam_submit(*, attempt: ExamAttempt, answers: Mapping[str, Mapping[str, Any]
     """Grade an attempt: ``answers`` maps question keys to raw responses. It is graded only once, even if it is sent
     again. Raises ``FieldErrors`` keyed by question if one is not answered; then nothing is stored.
     """
-    attempt = (
-        ExamAttempt.objects.select_for_update().select_related("participation__study").get(pk=attempt.pk)
-    )
+    # The person first, as everywhere, and never the study: a webhook about them locks the study before them, and nobody else in it waits.
+    Participation.objects.select_for_update().get(pk=attempt.participation_id)
+    rows = ExamAttempt.objects.select_for_update(of=("self",)).select_related("participation__study")
+    attempt = rows.get(pk=attempt.pk)
     if attempt.submitted_at is not None:
         return attempt
     kind = study_hit_type(attempt.participation.study)

@@ -23,6 +23,7 @@ from annotator.selectors.panel_plan import people_needed, places_taken, places_w
 from annotator.services.panel_events import event_apply, submission_digest
 from annotator.services.panel_study import (
     only_there_at_work,
+    panel_draft_lower,
     panel_errors,
     panel_study_move,
     panel_study_places_set,
@@ -109,8 +110,13 @@ def _only_here(row: PanelStudy, there: set[str]) -> list[int]:
 
 
 def panel_work_follow(*, row: PanelStudy) -> str:
-    """Let the panel's study follow the work, if its researchers want that: stop it when every place is answered, pause it while enough
-    people are at work, resume and enlarge it when people are missing. Returns what was done, for the log. Raises ``ValidationError``."""
+    """Let the panel's study follow the work, if its researchers want that: lower the places of a draft when less is left to do; stop a
+    published study when every place is answered, pause it while enough people are at work, resume and enlarge it when people are missing.
+    Returns what was done, for the log. Raises ``ValidationError``."""
+    if row.follows_work and row.state == DRAFT and row.study.state == Study.State.LIVE:
+        before = row.remote.get("places")
+        row = panel_draft_lower(row=row, by=None)
+        return f"{row.remote.get('places')} places" if row.remote.get("places") != before else ""
     if not row.follows_work or row.study.state != Study.State.LIVE or row.state not in (LIVE, PAUSED, ENDED):
         return ""
     needed = people_needed(row.study, only_there=only_there_at_work(row))

@@ -21,6 +21,7 @@ from annotator.recruitment.api import (
     PAUSE,
     PAUSED,
     PUBLISH,
+    REACHED,
     RESUME,
     SCREEN_OUT,
     STOP,
@@ -40,6 +41,7 @@ from annotator.selectors.panel_connection import connection_of
 from annotator.selectors.panel_plan import (
     actions_of,
     codes_of,
+    draft_places,
     group_people,
     other_studies,
     people_needed,
@@ -169,15 +171,19 @@ def panel_study_move(*, row: PanelStudy, transition: str, by: User | None) -> Pa
             f"The study here is {state}: people who come would find it closed. Start it here first."
         )
     before = row.state
+    if transition == PUBLISH and row.state == DRAFT:
+        row = panel_draft_lower(row=row, by=by)
     with _told(row) as api:
         if row.state not in TRANSITIONS[transition]:
             row = _store(row, api.study(row.remote_id))
+        # What a person stops stays stopped: following the work would begin it again.
+        follows = row.follows_work and not (transition == STOP and by is not None)
+        if row.state == REACHED[transition]:  # a doubled click, or it was done at the panel
+            return _store(row, api.study(row.remote_id), paused_by_sweep=False, follows_work=follows)
         if row.state not in TRANSITIONS[transition]:
             raise ValidationError(
                 f"The study on the panel is {row.get_state_display()}, so it can't be changed like this."
             )
-        # What a person stops stays stopped: following the work would begin it again.
-        follows = row.follows_work and not (transition == STOP and by is not None)
         row = _store(
             row, api.study_move(row.remote_id, transition), paused_by_sweep=False, follows_work=follows
         )
@@ -199,6 +205,17 @@ def panel_study_places_set(*, row: PanelStudy, places: int, by: User | None) -> 
         row = _store(row, api.study_change(row.remote_id, _places_plan(places), ["places"]))
     _audit(row, by, {"places": before}, {"places": places})
     return row
+
+
+def panel_draft_lower(*, row: PanelStudy, by: User | None) -> PanelStudy:
+    """Lower the places of a draft if work was done since it was created: after its publication, they can only grow. Raises
+    ``ValidationError``, also if nobody is needed any more."""
+    needed = people_needed(row.study)
+    if needed.whole and needed.complete:
+        raise ValidationError("Every place of the study here is answered: nobody is needed.")
+    there = int(row.remote.get("places") or 0)
+    wanted = draft_places(there, needed)
+    return panel_study_places_set(row=row, places=wanted, by=by) if wanted < there else row
 
 
 def panel_study_follow(

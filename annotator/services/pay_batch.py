@@ -7,7 +7,9 @@ if its reply is lost, it's only ever taken as paid when the panel shows the paym
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.core.exceptions import ValidationError
@@ -33,7 +35,14 @@ from annotator.selectors.pay_batch import APPROVE, BONUS, SCREENED, Payment, pay
 from annotator.services.audit import audit_write, audit_write_each
 from annotator.services.panel_study import panel_errors
 
+log = logging.getLogger(__name__)
+
 State = PayPart.State
+#: A batch that a failure has interrupted is continued by itself after half as long as it has waited already, or as the panel hasn't shown
+#: a payment, within these bounds, and no more after the last.
+SHORTEST_RETRY, LONGEST_RETRY, LAST_RETRY = timedelta(seconds=15), timedelta(hours=1), timedelta(days=2)
+#: The code of the error that a payment isn't shown by the panel yet.
+UNSEEN = "unseen"
 _BUSY = "The batch is being sent by somebody else. Reload the page in a moment."
 
 
@@ -68,8 +77,9 @@ def pay_batch_make(*, study: Study, key: str, digest: str, by: User | None) -> P
     if not proposal.payments:
         raise ValidationError("Nobody can be paid through the panel now.")
     batch = PayBatch.objects.create(
-        study=study, panel=study.panel, key=key, digest=digest, currency=study.currency, created_by=by
-    )
+        study=study, panel=study.panel, key=key, digest=digest, currency=study.currency, created_by=by,
+        retry_at=timezone.now() + SHORTEST_RETRY,  # should this process be killed before it has sent everything
+    )  # fmt: skip
     with panel_errors(connection) as api:
         _parts_make(batch, proposal.payments, api, by)
     for kind in (APPROVE, SCREENED, BONUS):
@@ -95,9 +105,38 @@ def pay_batch_send(*, batch: PayBatch) -> PayBatch:
                 for part in batch.parts.exclude(state__in=[State.SENT, State.CANCELLED]):
                     _part_send(batch, part, api)
         except ValidationError as error:
-            PayBatch.objects.filter(pk=batch.pk).update(fault=" ".join(error.messages)[:800])
+            PayBatch.objects.filter(pk=batch.pk).update(
+                fault=" ".join(error.messages)[:800], retry_at=_retry_at(batch, error)
+            )
             raise
         return _finish(batch)
+
+
+def pay_batches_sweep() -> int:
+    """Continue the batches that a failure of the panel's API or a killed process has interrupted; returns how many were finished."""
+    due = PayBatch.objects.filter(
+        finished_at=None, retry_at__lte=timezone.now(), study__deleted_at=None, study__archived_at=None
+    )
+    finished = 0
+    for batch in due.select_related("study").order_by("retry_at", "pk"):
+        try:
+            finished += pay_batch_send(batch=batch).finished_at is not None
+        except ValidationError as error:
+            log.warning(
+                "a batch of %s could not be continued: %s", batch.study.slug, " ".join(error.messages)
+            )
+    return finished
+
+
+def _retry_at(batch: PayBatch, error: ValidationError) -> datetime | None:
+    """When to continue by itself: never if the panel has refused something, because a researcher has to change it first."""
+    now, cause = timezone.now(), error.__cause__
+    sent = batch.parts.filter(state=State.SENDING).values_list("sent_at", flat=True).first()
+    waited = now - (sent or batch.created_at)
+    passing = error.code == UNSEEN or (isinstance(cause, PanelApiError) and cause.passing)
+    if not passing or waited > LAST_RETRY:
+        return None
+    return now + min(max(waited / 2, SHORTEST_RETRY), LONGEST_RETRY)
 
 
 def pay_batch_settle(*, batch: PayBatch, paid: bool, by: User | None) -> PayBatch:
@@ -148,7 +187,7 @@ def _cancel(batch: PayBatch, by: User | None) -> int:
     entries = list(LedgerEntry.objects.filter(pay_line__part__in=left, undone_at__isnull=True))
     entries_undo(batch, entries, by=by)
     left.update(state=State.CANCELLED)
-    PayBatch.objects.filter(pk=batch.pk).update(finished_at=timezone.now(), fault="")
+    PayBatch.objects.filter(pk=batch.pk).update(finished_at=timezone.now(), fault="", retry_at=None)
     return len(entries)
 
 
@@ -274,7 +313,8 @@ def _bonuses(part: PayPart, api: PanelApi) -> None:
             raise ValidationError(
                 f"The request that pays part {part.number} was sent at {part.sent_at:%Y-%m-%d %H:%M} UTC, and its reply was lost. The"
                 " panel doesn't show the bonuses yet, which can take some minutes. Continue later, or look at the panel and say whether"
-                " they were paid. Nothing is sent again by itself."
+                " they were paid. Nothing is sent again by itself.",
+                code=UNSEEN,
             )
         _part_move(part, State.SENT)
         return
@@ -316,6 +356,6 @@ def _same(api: PanelApi, who: Participation, amount: Decimal) -> int:
 
 
 def _finish(batch: PayBatch) -> PayBatch:
-    batch.finished_at, batch.fault = timezone.now(), ""
-    batch.save(update_fields=["finished_at", "fault"])
+    batch.finished_at, batch.fault, batch.retry_at = timezone.now(), "", None
+    batch.save(update_fields=["finished_at", "fault", "retry_at"])
     return batch

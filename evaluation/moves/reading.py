@@ -182,5 +182,5 @@ class _StudyImport(RowsImport):
             )
         now = timezone.now().isoformat()
         if paying:
-            return row | {"finished_at": now, "fault": PAYMENTS_IN_DOUBT}
+            return row | {"finished_at": now, "fault": PAYMENTS_IN_DOUBT, "retry_at": None}
         return row | {"in_force": False, "undone_at": now, "fault": DECISION_IN_DOUBT}

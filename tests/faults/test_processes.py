@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import urllib.request
+from pathlib import Path
 
+import psutil
 import pytest
 import redis
 from django.conf import settings
@@ -31,6 +33,21 @@ def test_a_worker_takes_tasks_that_were_sent_while_it_was_down(worker_process: W
     assert broker.llen("celery") == 1
     worker_process.start()
     wait_until(lambda: broker.llen("celery") == 0, 300, "the worker takes the task")
+
+
+def test_a_process_of_a_test_has_the_options_that_its_settings_name(tmp_path: Path) -> None:
+    worker = WorkerProcess(tmp_path, WORKER_CONCURRENCY="3")
+    worker.start()
+    try:
+        pool = psutil.Process(worker.child.pid).children() if worker.child else []
+        assert len(pool) == 3
+    finally:
+        worker.stop()
+    command = WebProcess(tmp_path, WEB_WORKERS="7", WEB_THREADS="5").command
+    assert (command[command.index("--workers") + 1], command[command.index("--blocking-threads") + 1]) == (
+        "7",
+        "5",
+    )
 
 
 @pytest.mark.parametrize("sole", [True, False])

@@ -33,6 +33,7 @@ LONG = {
     "annotator.figures_renew",
     # These wait for other servers.
     "annotator.panel_reconcile_sweep",
+    "annotator.pay_batches_sweep",
     "annotator.review_decisions_carry_out",
     "annotator.review_decisions_sweep",
 }

@@ -28,7 +28,7 @@ OURS = ("migrate", "web", "worker", "housekeeping", "beat")
 WEB_ONLY = {"DATABASE_POOLER_URL"}
 NOT_PASSED = {
     *("DATA_DIR", "HOST", "PORT", "STATIC_ROOT", "STATIC_HASHED"),
-    *("DEBUG", "DEMO", "SCRIPTED_PROVIDER_URL", "SOLE_WORKER", "PANEL_STAND_IN"),
+    *("DEBUG", "DEMO", "SCRIPTED_PROVIDER_URL", "SOLE_WORKER", "PANEL_STAND_IN", "PANEL_PEOPLE"),
 }
 FILLED = {
     "SITE": "studies.example.org",

@@ -148,9 +148,10 @@ class ProlificApi(PanelApi):
         try:
             return _study(self.requests.send("POST", path, content={"action": action}).content)
         except PanelApiError as error:
-            if not error.uncertain:
+            if not error.uncertain and error.status != 400:
                 raise
-            found = self.study(study)  # the reply was lost; the state tells whether it was carried out
+            # The reply was lost, or somebody was quicker: the state tells whether it was carried out.
+            found = self.study(study)
             if found.state != reached:
                 raise
             return found

@@ -6,6 +6,7 @@ import json
 import random
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,12 +30,31 @@ FILTERS: list[dict[str, Any]] = [
     {"filter_id": "previous_studies_blocklist", "title": "Exclude previous studies", "type": "select", "data_type": "StudyID",
      "choices": {}},
 ]  # fmt: skip
+#: How many places are taken in an hour, as it predicts.
+PLACES_PER_HOUR = 5
 #: Statuses that don't take a place.
 GONE = ("RETURNED", "TIMED-OUT")
 MOVES = {
     ("UNPUBLISHED", "PUBLISH"): "ACTIVE", ("ACTIVE", "PAUSE"): "PAUSED", ("ACTIVE", "STOP"): "COMPLETED",
     ("PAUSED", "START"): "ACTIVE", ("PAUSED", "STOP"): "COMPLETED",
 }  # fmt: skip
+
+
+@dataclass
+class Outage:
+    """The API is down for ``seconds`` from the first request on whose "METHOD path" has ``begins`` in it: requests get a 500, or no reply."""
+
+    begins: str
+    seconds: float
+    since: float | None = None
+    failed: int = 0
+
+    def fails(self, request: str) -> bool:
+        if self.since is None and self.begins in request:
+            self.since = time.monotonic()
+        down = self.since is not None and time.monotonic() - self.since < self.seconds
+        self.failed += down
+        return down
 
 
 class MessageChecks(Protocol):
@@ -64,6 +84,7 @@ class ProlificBooks(ProlificDecisions):
     invalid: list[str] = field(default_factory=list)
     #: (part of "METHOD path", what happens): "429", "500", "500 after", "lost".
     troubles: list[tuple[str, str]] = field(default_factory=list)
+    outage: Outage | None = None
     outbox: list[tuple[str, bytes, dict[str, str]]] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -74,21 +95,23 @@ class ProlificBooks(ProlificDecisions):
     # -- people --------------------------------------------------------------------------------------------
 
     def taken(self, study: str) -> int:
-        mine = [one for one in self.submissions.values() if one["study"] == study]
+        with self._lock:
+            mine = [one for one in self.submissions.values() if one["study"] == study]
         return sum(one["status"] not in GONE for one in mine)
 
     def arrive(self, study: str, person: str) -> str:
         """Somebody takes a place and starts; returns their submission. Raises ``Refusal`` if there is none."""
-        found = self.studies[study]
-        if found["status"] != "ACTIVE" or self.taken(study) >= found["total_available_places"]:
-            raise Refusal(400, "Full", "No place is available.")
-        submission = self.id()
-        self.submissions[submission] = {
-            "id": submission, "study": study, "participant_id": person, "status": "RESERVED", "code": None,
-            "started_at": datetime.now(UTC).isoformat(),
-        }  # fmt: skip
-        self.move(submission, "ACTIVE")
-        return submission
+        with self._lock:  # several people arrive at the same time
+            found = self.studies[study]
+            if found["status"] != "ACTIVE" or self.taken(study) >= found["total_available_places"]:
+                raise Refusal(400, "Full", "No place is available.")
+            submission = self.id()
+            self.submissions[submission] = {
+                "id": submission, "study": study, "participant_id": person, "status": "RESERVED", "code": None,
+                "started_at": datetime.now(UTC).isoformat(),
+            }  # fmt: skip
+            self.move(submission, "ACTIVE")
+            return submission
 
     def link(self, submission: str) -> str:
         """The study's link as Prolific opens it for the submission's participant, signed if the study asks for that."""
@@ -109,13 +132,16 @@ class ProlificBooks(ProlificDecisions):
 
     def move(self, submission: str, status: str, *, code: str | None = None) -> None:
         """A submission changes its status: TIMED-OUT, RETURNED, AWAITING REVIEW, APPROVED, REJECTED, ..."""
-        found = self.submissions[submission]
-        found["status"], found["code"] = status, code or found["code"]
-        self._tell("submission.status.change", status, submission=submission, person=found["participant_id"])
-        study = self.studies[found["study"]]
-        full = self.taken(study["id"]) >= study["total_available_places"]
-        if study["status"] == "ACTIVE" and full and not self._at_work(study["id"]):
-            self.study_move(study["id"], "AWAITING REVIEW")
+        with self._lock:
+            found = self.submissions[submission]
+            found["status"], found["code"] = status, code or found["code"]
+            self._tell(
+                "submission.status.change", status, submission=submission, person=found["participant_id"]
+            )
+            study = self.studies[found["study"]]
+            full = self.taken(study["id"]) >= study["total_available_places"]
+            if study["status"] == "ACTIVE" and full and not self._at_work(study["id"]):
+                self.study_move(study["id"], "AWAITING REVIEW")
 
     def study_move(self, study: str, status: str) -> None:
         self.studies[study]["status"] = status
@@ -159,8 +185,9 @@ class ProlificBooks(ProlificDecisions):
         doubled: float = 0,
     ) -> int:
         """Send what is in the outbox in another order than it happened (with ``seed``), some of it twice or never."""
-        rng, waiting = random.Random(seed), self.outbox
-        self.outbox = []
+        rng = random.Random(seed)
+        with self._lock:
+            waiting, self.outbox = self.outbox, []
         waiting = [one for one in waiting if rng.random() >= lost]
         waiting += [one for one in waiting if rng.random() < doubled]
         if seed:
@@ -203,7 +230,9 @@ class ProlificBooks(ProlificDecisions):
 
     def _studies(self, method: str, rest: list[str], query: Any, body: Any) -> Any:
         if rest == ["predicted-recruitment-time"]:
-            return {"display_string": "about 2 hours", "precise_recruitment_time_hours": 2.0}
+            hours = body["total_available_places"] / PLACES_PER_HOUR
+            words = f"about {hours:g} hours" if hours >= 1 else f"about {hours * 60:.0f} minutes"
+            return {"display_string": words, "precise_recruitment_time_hours": hours}
         if not rest and method == "GET":
             short = ("id", "name", "internal_name", "status", "total_available_places", "reward")
             return {"results": [{name: one[name] for name in short} for one in self.studies.values()]}
@@ -299,6 +328,10 @@ class ProlificBooks(ProlificDecisions):
     ) -> tuple[int, Any, dict[str, str]] | None:
         """One request with what goes wrong; None if the reply is lost."""
         with self._lock:
+            if self.outage is not None and self.outage.fails(f"{method} {path}"):
+                return (
+                    None if self.outage.failed % 2 else (500, Refusal(500, "Server error", "Sorry.").body, {})
+                )
             trouble = next((one for one in self.troubles if one[0] in f"{method} {path}"), ("", ""))
             if trouble in self.troubles:
                 self.troubles.remove(trouble)

@@ -116,39 +116,16 @@ class Troubles:
     failed: float = 0
 
 
-@dataclass
-class Crowd:
-    """People who come by themselves while a study is published: ``arrivals`` a minute open its link. ``leave`` of them return their
-    submission or run out of time; the others wait for somebody to work for them."""
-
-    books: ProlificBooks
-    arrivals: float = 0
-    leave: float = 0.3
-    faults: Troubles | None = None
-    seed: int = 1
-
-    def run(self, stop: threading.Event, *, every: float = 1.0) -> None:
-        """Until ``stop``: people arrive and leave, webhooks are sent in another order than they happened, requests get troubles."""
-        rng, faults = random.Random(self.seed), self.faults or Troubles()
-        while not stop.wait(every):
-            if rng.random() < self.arrivals * every / 60:
-                self._somebody(rng)
-            self.books.deliver(_post, seed=rng.randrange(1, 10**6), lost=faults.lost, doubled=faults.doubled)
-            for share, trouble in ((faults.limited, "429"), (faults.failed, "500")):
-                if rng.random() < share and not self.books.troubles:
-                    self.books.troubles.append(("/api/", trouble))
-
-    def _somebody(self, rng: random.Random) -> None:
-        for pk, study in list(self.books.studies.items()):
-            if study["status"] != "ACTIVE":
-                continue
-            try:
-                submission = self.books.arrive(pk, self.books.id())
-            except Refusal:
-                continue
-            _open(self.books.link(submission))
-            if rng.random() < self.leave:
-                self.books.move(submission, rng.choice(["RETURNED", "TIMED-OUT"]))
+def events_send(
+    books: ProlificBooks, faults: Troubles, stop: threading.Event, *, seed: int, every: float = 1.0
+) -> None:
+    """Until ``stop``: webhooks are sent in another order than they happened, and requests get troubles."""
+    rng = random.Random(seed)
+    while not stop.wait(every):
+        books.deliver(_post, seed=rng.randrange(1, 10**6), lost=faults.lost, doubled=faults.doubled)
+        for share, trouble in ((faults.limited, "429"), (faults.failed, "500")):
+            if rng.random() < share and not books.troubles:
+                books.troubles.append(("/api/", trouble))
 
 
 def _post(url: str, body: bytes, headers: dict[str, str]) -> None:
@@ -156,10 +133,3 @@ def _post(url: str, body: bytes, headers: dict[str, str]) -> None:
         httpx2.post(url, content=body, headers=headers, timeout=10, verify=tls_context())
     except httpx2.HTTPError as error:
         log.warning("a webhook could not be delivered: %s", type(error).__name__)
-
-
-def _open(url: str) -> None:
-    try:
-        httpx2.get(url, timeout=10, verify=tls_context())
-    except httpx2.HTTPError as error:
-        log.warning("a study's link could not be opened: %s", type(error).__name__)

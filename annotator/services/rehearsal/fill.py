@@ -163,13 +163,18 @@ def _made_up(participation: Participation, moment: str) -> JSON:
 
 def right_answers(participation: Participation, drawn: list[str]) -> dict[str, JSON]:
     """The correct response to each drawn exam question; fields that gold leaves out get any answer."""
+    return exam_answers(participation, drawn, accuracy=1.0)
+
+
+def exam_answers(participation: Participation, drawn: list[str], *, accuracy: float) -> dict[str, JSON]:
+    """The response to each drawn exam question of somebody who knows it with this probability: with 0, all are wrong."""
     kind = study_hit_type(participation.study)
     rules = snapshot_content(participation.study.snapshot_id)
     answers = {}
     for row in ExamQuestion.objects.filter(exam_id=rules["exam"], key__in=drawn):
         stage = kind.question_stage(row.payload, row.gold)
         answers[row.key] = rehearsal_answer(
-            stage, gold=row.gold, item_key=row.key, accuracy=1.0, rng=Random(0)
+            stage, gold=row.gold, item_key=row.key, accuracy=accuracy, rng=Random(0)
         )
     return answers
 

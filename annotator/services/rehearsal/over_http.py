@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from html import unescape
@@ -24,7 +25,7 @@ from annotator.models import Assignment, Participation, Study
 from annotator.selectors.snapshot import snapshot_content
 from annotator.selectors.study import study_hit_type
 from annotator.services.rehearsal.answers import rehearsal_answer
-from annotator.services.rehearsal.fill import RehearsalRater, right_answers
+from annotator.services.rehearsal.fill import RehearsalRater, exam_answers
 
 log = logging.getLogger(__name__)
 
@@ -120,27 +121,12 @@ def _work(
 def _turn(
     browser: Browser, study: Study, rater: RehearsalRater, task: re.Match[str], rng: Random, ledger: Ledger
 ) -> httpx2.Response:
-    path, pk, form = task.group(1), int(task.group(2)), task.group(3)
-    data: dict[str, Any] = hidden_fields(form)
-    stage = int(data.get("stage", 0))
-    assignment = Assignment.objects.select_related("item").get(pk=pk)
-    item = assignment.item
-    stages = study_hit_type(study).stages(item.payload, assignment.presentation)
-    data |= rehearsal_answer(
-        stages[stage],
-        gold=item.gold,
-        item_key=explained_key(item.key, arm_of(item.payload)),
-        accuracy=rater.accuracy,
-        rng=rng,
-    )
     before = time.monotonic()
-    reply = browser.post(path, data, swap=True)
+    reply, whole = task_play(browser, study, task, accuracy=rater.accuracy, rng=rng)
     took = time.monotonic() - before
-    if reply.status_code not in (200, 204):
-        raise RuntimeError(f"submit of task {pk} answered {reply.status_code}")
     with ledger.lock:
         ledger.latencies.append(took)
-        if stage + 1 == len(stages):
+        if whole:
             ledger.submitted += 1
             ledger.by_rater[rater.user.username] = ledger.by_rater.get(rater.user.username, 0) + 1
     return reply
@@ -153,30 +139,69 @@ def _enter(browser: Browser, study: Study, rater: RehearsalRater) -> httpx2.Resp
     browser.get(f"/join/{study.join_token}/")
     page = browser.post(f"/join/{study.join_token}/", {})
     for _ in range(200):
-        path = page.url.path.removeprefix(f"/study/{study.slug}/")
-        if path == "consent/":
-            digest = hidden_fields(page.text).get("digest", "")
-            page = browser.post(page.url.path, {"decision": "agree", "digest": digest})
-        elif path == "instructions/":
-            page = browser.post(page.url.path, {})
-        elif path == "practice/":
-            page = _practise(browser, study, rater, page)
-        elif path == "exam/":
-            page = _sit_exam(browser, study, rater, page)
-        elif path.startswith("questionnaire/"):
-            page = browser.post(page.url.path, {"skip": "yes"})
-        elif path == "exam/result/":
-            page = browser.get(f"/study/{study.slug}/")
-        else:
+        following = step_play(browser, study, page, lambda: _participation(study, rater))
+        if following is None:
             return page
+        page = following
     raise RuntimeError(f"never came to a task; last page {page.url}")
 
 
-def _practise(
-    browser: Browser, study: Study, rater: RehearsalRater, page: httpx2.Response
-) -> httpx2.Response:
+def _participation(study: Study, rater: RehearsalRater) -> Participation:
+    return Participation.objects.select_related("study").get(study=study, rater__user=rater.user)
+
+
+def task_on(page: httpx2.Response) -> re.Match[str] | None:
+    """The form of the task on a page."""
+    return _FORM.search(page.text)
+
+
+def task_play(
+    browser: Browser, study: Study, task: re.Match[str], *, accuracy: float, rng: Random
+) -> tuple[httpx2.Response, bool]:
+    """Answer one stage of a task; returns the reply, and whether the task has been answered."""
+    path, pk, form = task.group(1), int(task.group(2)), task.group(3)
+    data: dict[str, Any] = hidden_fields(form)
+    stage = int(data.get("stage", 0))
+    assignment = Assignment.objects.select_related("item").get(pk=pk)
+    item = assignment.item
+    stages = study_hit_type(study).stages(item.payload, assignment.presentation)
+    key = explained_key(item.key, arm_of(item.payload))
+    data |= rehearsal_answer(stages[stage], gold=item.gold, item_key=key, accuracy=accuracy, rng=rng)
+    reply = browser.post(path, data, swap=True)
+    if reply.status_code not in (200, 204):
+        raise RuntimeError(f"submit of task {pk} answered {reply.status_code}")
+    return reply, stage + 1 == len(stages)
+
+
+def step_play(
+    browser: Browser,
+    study: Study,
+    page: httpx2.Response,
+    participation: Callable[[], Participation],
+    *,
+    exam_accuracy: float = 1.0,
+) -> httpx2.Response | None:
+    """Take the step that the page asks for, and return the page after it; None if it asks for none, such as a task."""
+    path = page.url.path.removeprefix(f"/study/{study.slug}/")
+    if path == "consent/":
+        digest = hidden_fields(page.text).get("digest", "")
+        return browser.post(page.url.path, {"decision": "agree", "digest": digest})
+    if path == "instructions/":
+        return browser.post(page.url.path, {})
+    if path == "practice/":
+        return _practise(browser, participation(), page)
+    if path == "exam/":
+        return _sit_exam(browser, participation(), page, exam_accuracy)
+    if path.startswith("questionnaire/"):
+        return browser.post(page.url.path, {"skip": "yes"})
+    if path == "exam/result/":
+        following = browser.get(f"/study/{study.slug}/")
+        return None if following.url.path == page.url.path else following
+    return None
+
+
+def _practise(browser: Browser, participation: Participation, page: httpx2.Response) -> httpx2.Response:
     """Answer the current practice question, read the reason, and continue."""
-    participation = Participation.objects.select_related("study").get(study=study, rater__user=rater.user)
     rules = snapshot_content(participation.study.snapshot_id)
     question = Question(**rules["practice"][participation.practice_done])
     stage = study_hit_type(participation.study).question_stage(question.payload, question.gold)
@@ -187,14 +212,13 @@ def _practise(
 
 
 def _sit_exam(
-    browser: Browser, study: Study, rater: RehearsalRater, page: httpx2.Response
+    browser: Browser, participation: Participation, page: httpx2.Response, accuracy: float
 ) -> httpx2.Response:
-    participation = Participation.objects.select_related("study").get(study=study, rater__user=rater.user)
     attempt = participation.exam_attempts.latest("number")
-    right = right_answers(participation, attempt.drawn)
+    answers = exam_answers(participation, attempt.drawn, accuracy=accuracy)
     data = {
         f"q{number}-{name}": value
         for number, key in enumerate(attempt.drawn, 1)
-        for name, value in right[key].items()
+        for name, value in answers[key].items()
     }
     return browser.post(page.url.path, data | {"attempt": str(attempt.pk)})

@@ -55,6 +55,7 @@ def test_from_an_empty_form_to_published(
     preview = researcher_client.post(f"{root(study)}new/", sent | {"do": "preview", "filters": "Age: 18-40"})
     text = preview.content.decode()
     assert "Fees and taxes" in text
+    assert f"<dt>Recruitment takes</dt><dd>about {sent['places'] * 12} minutes</dd>" in text
     assert "external_study_url" in text
     assert books.studies == {}
     hidden = dict(preview.context["sent"]) | {"devices": form.initial["devices"], "do": "create"}

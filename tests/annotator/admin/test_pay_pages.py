@@ -77,6 +77,7 @@ def test_a_payment_in_doubt_is_explained_and_settled(
     )
     shown = researcher_client.get(page(study)).content.decode()
     assert "Prolific may have paid it" in shown
+    assert "continued by itself after" in shown
     assert 'name="cancel"' not in shown
     researcher_client.post(page(study), {"settle": "unpaid"})
     assert (

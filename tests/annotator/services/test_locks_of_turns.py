@@ -13,12 +13,14 @@ from django.db import connection
 
 from annotator.models import Study
 from annotator.services.collect_again import collect_again
+from annotator.services.exam import exam_start, exam_submit
 from annotator.services.exclusion import exclusion_lift, exclusion_make, judgments_exclude
 from annotator.services.pay_batch import pay_batch_make
 from annotator.services.payment import payments_record, payments_undo
+from annotator.services.rehearsal.fill import right_answers
 from annotator.services.top_up import top_up_give
 from tests.databases import address
-from tests.factories import make_judgment, make_rater, make_study
+from tests.factories import make_judgment, make_participation, make_rater, make_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,3 +71,25 @@ def test_a_judgment_can_be_stored_meanwhile(name: str) -> None:
     with connection.execute_wrapper(beside), suppress(ValidationError):  # there is nothing to pay
         ACTIONS[name](study)
     assert locks
+
+
+def test_handing_in_an_exam_does_not_lock_the_study() -> None:
+    """A webhook locks the study and then the person. If an exam locked the person and then the study, each would wait for the other."""
+    study = make_study(items=1, launched=True, exam_required=True, exam_questions=1, pass_mark=1)
+    person = make_participation(study)
+    attempt = exam_start(participation=person)
+    locked: list[str] = []
+
+    def beside(execute: Callable[..., object], sql: str, *rest: object) -> object:
+        done = execute(sql, *rest)
+        if "FOR UPDATE" in sql:
+            locked.append(sql)
+            with psycopg.connect(address(connection.settings_dict["NAME"])) as other:
+                other.execute("SET lock_timeout = '1s'")
+                other.execute("SELECT FROM annotator_study WHERE id = %s FOR NO KEY UPDATE", [study.pk])
+        return done
+
+    answers = right_answers(person, attempt.drawn)
+    with connection.execute_wrapper(beside):
+        assert exam_submit(attempt=attempt, answers=answers).passed
+    assert '"annotator_participation"' in locked[0], "the person is locked first"

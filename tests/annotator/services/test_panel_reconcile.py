@@ -20,7 +20,7 @@ from annotator.services.panel_events import panel_event_receive, panel_secret
 from annotator.services.panel_reconcile import panel_reconcile, panel_reconcile_sweep, panel_work_follow
 from annotator.services.panel_study import panel_study_follow, panel_study_move
 from annotator.services.stage_submit import stage_submit
-from tests.annotator.services.panel_people import arrives, connected_study, joins, published
+from tests.annotator.services.panel_people import arrives, connected_study, created, joins, published
 from tests.prolific_api import ProlificBooks, prolific_api
 
 pytestmark = pytest.mark.django_db
@@ -140,6 +140,17 @@ def test_places_are_raised_within_the_limit_and_the_study_stops_when_it_is_full(
     row = compared(row)
     assert panel_work_follow(row=row) in ("stopped", ""), "every place is answered"
     assert books.studies[row.remote_id]["status"] in ("COMPLETED", "AWAITING REVIEW")
+
+
+def test_the_places_of_a_draft_follow_the_work_downwards(books: ProlificBooks, researcher: User) -> None:
+    study, connection = connected_study(researcher)
+    row = panel_study_follow(row=created(study, connection, places=2), follows=True, most_places=9, by=None)
+    row = compared(row)
+    assert panel_work_follow(row=row) == ""
+    does_everything(joins(study, "by-link", "elsewhere"))
+    assert panel_work_follow(row=compared(row)) == "1 places"
+    assert books.studies[row.remote_id]["total_available_places"] == 1
+    assert panel_work_follow(row=compared(row)) == "", "done once"
 
 
 def test_a_study_that_ended_there_begins_again_for_one_more_person(

@@ -91,7 +91,9 @@ def lab() -> Workspace:
 def _under_way(study: Study) -> None:
     """A batch of payments that isn't finished, a decision that isn't carried out, and a call whose reply hasn't come."""
     person = make_participation(study)
-    PayBatch.objects.create(study=study, panel="prolific", key="o" * 8, digest="e" * 64, currency="USD")
+    PayBatch.objects.create(
+        study=study, panel="prolific", key="o" * 8, digest="e" * 64, currency="USD", retry_at=timezone.now()
+    )
     ReviewDecision.objects.create(
         study=study, participation=person, kind="accept", batch=uuid4(), due_at=timezone.now()
     )

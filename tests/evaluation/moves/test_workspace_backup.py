@@ -218,6 +218,7 @@ def test_studies_in_every_state_come_back_with_nothing_under_way(made: Workspace
     live = again.studies.get(slug="live")
     batch, decision = live.pay_batches.get(), live.review_decisions.get()
     assert (batch.fault, batch.finished_at is None) == (PAYMENTS_IN_DOUBT, False)
+    assert batch.retry_at is None, "nothing is paid because a backup says so"
     assert (decision.fault, decision.in_force, decision.undone_at is None) == (
         DECISION_IN_DOUBT,
         False,

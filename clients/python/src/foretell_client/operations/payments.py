@@ -56,6 +56,7 @@ class PayBatch(TypedDict):
     created_at: str
     finished_at: str | None
     fault: str
+    retry_at: str | None
     parts: list[PayPart]
 
 
