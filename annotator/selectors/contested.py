@@ -104,18 +104,21 @@ WHERE a.study_id = %(study)s AND a.rater_id = %(first)s AND b.rater_id = %(secon
         AND (x.judgment_id IN (a.id, b.id) OR x.item_id = a.item_id))
 """,
 )
-_AGREEMENT = StudyCount(
-    "agreement of raters with the others",
-    """
+_AGREEMENT_SQL = """
 SELECT a.rater_id, count(*) FILTER (WHERE a.digest = b.digest), count(*)
-FROM unnest(%(raters)s::bigint[]) AS one(rater) CROSS JOIN LATERAL (
+FROM {raters} AS one(rater) CROSS JOIN LATERAL (
     SELECT j.rater_id, j.item_id, j.digest FROM annotator_judgment j
     WHERE j.study_id = %(study)s AND j.rater_id = one.rater AND j.standing = 'counted' ORDER BY j.id DESC LIMIT %(latest)s
 ) a JOIN annotator_judgment b ON b.item_id = a.item_id AND b.rater_id <> a.rater_id AND b.standing = 'counted'
 JOIN annotator_rater r ON r.id = a.rater_id JOIN annotator_rater o ON o.id = b.rater_id
 WHERE o.kind = 'human' AND o.rehearsal = r.rehearsal GROUP BY a.rater_id
-""",
+"""
+_AGREEMENT = StudyCount(
+    "agreement of raters with the others", _AGREEMENT_SQL.format(raters="unnest(%(raters)s::bigint[])")
 )
+# The people who have joined, so that the kept figure isn't another one as soon as somebody joins.
+_JOINED = "(SELECT rater_id FROM annotator_participation WHERE study_id = %(study)s)"
+_AGREEMENT_OF_ALL = StudyCount("agreement of everybody", _AGREEMENT_SQL.format(raters=_JOINED))
 _CHOICES = StudyCount(
     "filters of contested items",
     """
@@ -221,10 +224,15 @@ def filter_choices(study: Study) -> dict[str, list[str]]:
     }
 
 
-def agreement_with_others(study: Study, raters: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Rater -> (same, pairs): of the other raters' responses to the same items, how many are identical. Computed from
-    each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only, simulators with
+def agreement_with_others(study: Study, raters: Sequence[int] | None = None) -> dict[int, tuple[int, int]]:
+    """Rater -> (same, pairs): of the other raters' responses to the same items, how many are identical, for some raters or everybody who
+    has joined. Computed from each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only, simulators with
     people.
     """
-    rows = _AGREEMENT.rows({"study": study.pk, "raters": list(raters), "latest": LATEST})
+    values: dict[str, Any] = {"study": study.pk, "latest": LATEST}
+    rows = (
+        _AGREEMENT_OF_ALL.rows(values)
+        if raters is None
+        else _AGREEMENT.rows(values | {"raters": list(raters)})
+    )
     return {rater: (same, pairs) for rater, same, pairs in rows}
