@@ -36,6 +36,8 @@ FRESH_SECONDS = 30
 SLOW_SECONDS = 2
 #: How long a page waits for a figure that has never been counted; then a job counts it.
 FIRST_SECONDS = 4
+#: What a page waits for another such figure, if it goes on without the first one.
+NEXT_SECONDS = 0.1
 #: For this long, a page waits for the job that counts something for the first time.
 ASKED_SECONDS = 300
 #: Figures that nobody has looked at for this long are forgotten.
@@ -171,6 +173,8 @@ class StudyCount:
         try:
             return self.renew(values, limit=limit) if keep else self._execute(values, limit)
         except TooSlow:
+            if kept := _page.get():
+                kept.limit = NEXT_SECONDS
             cache.add(asked, time.time(), ASKED_SECONDS * 2)
         if cache.get(asked) is None:  # there is no cache that a job could write to
             return self.renew(values)

@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotator.admin.study_pages import frame
 from annotator.admin.study_pages import home as home_page
 from annotator.core import kept_figures
-from annotator.core.kept_figures import BeingCounted, StudyCount, figures_changed, figures_kept
+from annotator.core.kept_figures import BeingCounted, StudyCount, figures_changed, figures_kept, first_limit
 from annotator.core.time_limit import in_time
 from annotator.models import Study, User
 from annotator.selectors import judgment as judgment_selectors
@@ -267,6 +267,18 @@ def test_the_list_of_studies_does_not_wait_for_a_large_ones_first_figures(
     page = client.get("/admin/annotator/study/")
     assert [row.items for row in page.context["rows"] if row.study == study] == [1]
     assert "Refresh" not in page
+
+
+def test_a_page_that_goes_on_waits_for_one_long_figure_only(
+    slow: StudyCount, study: Study, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_figures, "NEXT_SECONDS", 0.01)
+    with figures_kept(study.pk, limit=0.2):
+        for value in (study.pk, 0):
+            with pytest.raises(BeingCounted):
+                slow.rows([value])
+        assert first_limit() == 0.01
+    assert [one["values"] for one in asked] == [[study.pk], [0]]
 
 
 def test_types_that_json_lacks_are_restored(study: Study) -> None:
