@@ -71,7 +71,7 @@ def repeats_contradicted(study: Study) -> dict[int, tuple[int, int]]:
 
 
 def evidence_of(study: Study, raters: Sequence[int]) -> dict[int, Evidence]:
-    """Rater -> their evidence, for each of ``raters``, who have joined the study; a constant number of queries.
+    """Rater -> their evidence, for each of ``raters``, who are people; a constant number of queries.
 
     Behaviour is judged from five judgments on (``selectors.live``), attention checks from one and gold items from two on, agreement with
     others from ``ENOUGH_PAIRS`` comparisons on: it must be at most half of the median person's. Own repeats: from two on, if half

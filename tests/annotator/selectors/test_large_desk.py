@@ -11,11 +11,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotator.core.kept_figures import figures_kept
-from annotator.models import Study, User
+from annotator.models import Rater, Study, User
+from annotator.selectors import contested
+from annotator.selectors.contested import agreement_with_others
 from annotator.selectors.review_desk import Submission, review_desk
 from annotator.services.study import study_launch
-from tests.annotator.desk_people import YES, items_make, people_make, work_make
-from tests.factories import make_study
+from tests.annotator.desk_people import NO, YES, items_make, people_make, work_make
+from tests.factories import make_item, make_judgment, make_rater, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -44,12 +46,12 @@ def test_a_newcomer_does_not_have_everybodys_agreement_counted_again(study: Stud
             found = review_desk(study).submissions
     assert submissions
     assert [one.name for one in found if one.name == "dee"] == ["dee"]
-    assert not [one for one in seen.captured_queries if "LATERAL" in one["sql"]]
+    assert not [one for one in seen.captured_queries if "WITH answers" in one["sql"]]
     cache.clear()
     with figures_kept(study.pk), CaptureQueriesContext(connection) as seen:
         dee = next(one for one in review_desk(study).submissions if one.name == "dee")
     assert dee.evidence.agreement[1] > 0
-    assert [one for one in seen.captured_queries if "LATERAL" in one["sql"]], (
+    assert [one for one in seen.captured_queries if "WITH answers" in one["sql"]], (
         "the test sees that it's counted"
     )
 
@@ -59,6 +61,27 @@ def cache_without(name: str, study: Study) -> bool:
     from annotator.core.kept_figures import StudyCount
 
     return cache.delete(StudyCount.declared[name]._key({"study": study.pk}))
+
+
+def test_everybodys_agreement_is_that_of_each(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlike(number: int, item: Any) -> tuple[dict[str, str], float, dict[str, int]]:
+        return (YES if (item.pk + number) % 3 else NO), 9.0, {}
+
+    people = people_make(study, ["dee", "eve", "fay"])
+    work_make(study, people, unlike)
+    tried = people_make(study, ["gil", "hal"])
+    Rater.objects.filter(pk__in=[one.rater_id for one in tried]).update(rehearsal=True)
+    work_make(study, tried, unlike)
+    alone = make_item(study, key="alone")
+    make_judgment(alone, make_rater("ida"), "yes")
+    study.judgments.filter(rater=people[0].rater_id).order_by("pk").last().delete()
+    make_judgment(study.items.earliest("pk"), make_rater("robot", kind="simulator"), "yes")
+    everybody = list(Rater.objects.filter(kind="human").values_list("pk", flat=True))
+    for latest in (200, 3):
+        monkeypatch.setattr(contested, "LATEST", latest)
+        each = agreement_with_others(study, everybody)
+        assert len(each) == 8
+        assert agreement_with_others(study) == each
 
 
 def test_the_page_looks_at_each_person_once(
