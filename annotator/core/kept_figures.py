@@ -34,9 +34,9 @@ LARGE = 20_000
 FRESH_SECONDS = 30
 #: What took longer to count isn't counted again in a request after a researcher has changed something, but by a job.
 SLOW_SECONDS = 2
-#: How long a page waits for a figure that has never been counted; then a job counts it.
+#: How long a page waits for all figures that have never been counted; then a job counts them.
 FIRST_SECONDS = 4
-#: What a page waits for another such figure, if it goes on without the first one.
+#: What it waits for each further one when that time is over.
 NEXT_SECONDS = 0.1
 #: For this long, a page waits for the job that counts something for the first time.
 ASKED_SECONDS = 300
@@ -53,7 +53,7 @@ class Kept:
     """The studies of a page, and when each figure on it was counted."""
 
     studies: tuple[int, ...]
-    #: How many seconds a figure may take that was never counted; None: as long as it takes.
+    #: How many seconds the page still waits for figures that were never counted; None: as long as it takes.
     limit: float | None = None
     counted: list[datetime] = field(default_factory=list)
 
@@ -170,12 +170,15 @@ class StudyCount:
             if time.time() - since < ASKED_SECONDS:
                 raise BeingCounted
             return self.renew(values)  # no worker has done it
+        began = time.monotonic()
         try:
             return self.renew(values, limit=limit) if keep else self._execute(values, limit)
         except TooSlow:
-            if kept := _page.get():
-                kept.limit = NEXT_SECONDS
             cache.add(asked, time.time(), ASKED_SECONDS * 2)
+        finally:
+            kept = _page.get()
+            if kept is not None and kept.limit is not None:
+                kept.limit = max(kept.limit - (time.monotonic() - began), NEXT_SECONDS)
         if cache.get(asked) is None:  # there is no cache that a job could write to
             return self.renew(values)
         enqueue("annotator.figures_renew", figures=self.name, values=values)

@@ -24,7 +24,7 @@ from annotator.selectors.user import user_of
 from annotator.selectors.workspace import workspaces_for
 
 PAGE = 25
-#: How long the page waits for each figure of large studies that has never been counted; then a job counts it.
+#: How long the page waits for figures of large studies that have never been counted; then a job counts them.
 FIRST_SECONDS = 1
 #: At most this many workspaces are in the menu; only operators have more.
 MOST_WORKSPACES = 200
