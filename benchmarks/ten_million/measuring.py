@@ -71,7 +71,7 @@ class Annotator:
             user_id=self.user.pk, assignment_pk=self.assignment.pk, stage=0, raw={"helpful": "no"}
         )
         seconds = time.perf_counter() - began
-        assert turn.assignment is not None, turn.refusal
+        assert turn.refusal is None, turn.refusal
         self.assignment = turn.assignment
         return seconds
 
@@ -92,6 +92,8 @@ class Beside(threading.Thread):
             waits = Waits(_backend())
             waits.start()
             while not self.over.wait(PAUSE_SECONDS):
+                if person.assignment is None:  # a small study has few items left for one person
+                    person = Annotator(self.study)
                 self.seconds.append(person.turn())
                 self._note(waits)
             waits.over.set()
