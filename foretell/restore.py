@@ -188,12 +188,13 @@ def _rows_restore(folder: Path, manifest: dict[str, Any]) -> None:
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
         with bare_tables(large) if large else nullcontext():
             for table, about in manifest["tables"].items():
-                _table_restore(cursor, table, about, folder / f"{table}.copy.gz")
+                table_restore(cursor, table, about, folder / f"{table}.copy.gz")
         for sequence, value in manifest["sequences"].items():
             cursor.execute("SELECT setval(%s::regclass, %s)", [f'"{sequence}"', value])
 
 
-def _table_restore(cursor: Any, table: str, about: dict[str, Any], path: Path) -> None:
+def table_restore(cursor: Any, table: str, about: dict[str, Any], path: Path) -> None:
+    """Copy the rows of one table; ``about`` is what the manifest says of it."""
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
         sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, about["columns"]))
     )

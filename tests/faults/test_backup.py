@@ -323,9 +323,9 @@ def test_large_tables_get_their_indexes_and_foreign_keys_after_their_rows(
     manifest = json.loads((tmp_path / "backup" / "manifest.json").read_text())
     monkeypatch.setattr(restoring, "LARGE", 15)
     checks = []
-    real = restoring._table_restore
+    real = restoring.table_restore
 
-    def table_restore(cursor: Any, table: str, about: dict[str, Any], path: Path) -> None:
+    def noted(cursor: Any, table: str, about: dict[str, Any], path: Path) -> None:
         if about["rows"] >= 15:
             kept = [
                 one for one in schema() if one[0] == table and one[2].startswith(("FOREIGN KEY", "UNIQUE"))
@@ -333,7 +333,7 @@ def test_large_tables_get_their_indexes_and_foreign_keys_after_their_rows(
             checks.append((table, kept))
         real(cursor, table, about, path)
 
-    monkeypatch.setattr(restoring, "_table_restore", table_restore)
+    monkeypatch.setattr(restoring, "table_restore", noted)
     restoring._rows_restore(tmp_path / "backup" / "database", manifest)
     assert ("annotator_judgment", []) in checks
     assert all(kept == [] for _, kept in checks)
