@@ -12,10 +12,12 @@ from annotator.core.kept_figures import StudyCount
 # Imported for the figures that they declare.
 from annotator.models import Export, FileImport, Study
 from annotator.selectors import (  # noqa: F401
+    adjudication,
     contested,
     evidence,
     exam,
     home,
+    judgment,
     live,
     owed,
     rehearsal,

@@ -8,6 +8,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
@@ -22,11 +23,14 @@ from annotator.services.erasure import FOLDER as TOMBSTONES
 from annotator.services.erasure import erasures_replay
 from foretell import earlier_database, unfinished_restore
 from foretell.backup import FILES, FORMAT, MANIFEST, BackupError, digest, key_fingerprint, tables
+from foretell.bare_tables import bare_tables
 from foretell.new_database import tables_create
 
 #: ``migrate`` fills these tables, so they may have rows in an empty installation.
 FILLED_BY_MIGRATE = {"django_content_type", "auth_permission"}
 BLOCK = 1 << 20
+#: A table with at least this many rows gets its indexes and foreign keys once they are there.
+LARGE = 100_000
 
 
 def backup_check(*, directory: Path) -> dict[str, Any]:
@@ -174,6 +178,7 @@ def _migrate_to(recorded: list[list[str]]) -> None:
 
 
 def _rows_restore(folder: Path, manifest: dict[str, Any]) -> None:
+    large = [table for table, about in manifest["tables"].items() if about["rows"] >= LARGE]
     with transaction.atomic(), connection.cursor() as cursor:
         identifiers = sql.SQL(", ").join(map(sql.Identifier, manifest["tables"]))
         cursor.execute(sql.SQL("TRUNCATE {}").format(identifiers))
@@ -181,17 +186,23 @@ def _rows_restore(folder: Path, manifest: dict[str, Any]) -> None:
         cursor.execute("SET LOCAL foretell.ledger_copied = 'on'")
         # Foreign keys are checked at the end, so the order of the tables doesn't matter.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        for table, about in manifest["tables"].items():
-            statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
-                sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, about["columns"]))
-            )
-            with gzip.open(folder / f"{table}.copy.gz") as file, cursor.copy(statement) as copy:
-                while block := file.read(BLOCK):
-                    copy.write(block)
-            if cursor.rowcount != about["rows"]:
-                raise BackupError(f"{table} has {cursor.rowcount} rows; the manifest says {about['rows']}.")
+        with bare_tables(large) if large else nullcontext():
+            for table, about in manifest["tables"].items():
+                table_restore(cursor, table, about, folder / f"{table}.copy.gz")
         for sequence, value in manifest["sequences"].items():
             cursor.execute("SELECT setval(%s::regclass, %s)", [f'"{sequence}"', value])
+
+
+def table_restore(cursor: Any, table: str, about: dict[str, Any], path: Path) -> None:
+    """Copy the rows of one table; ``about`` is what the manifest says of it."""
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, about["columns"]))
+    )
+    with gzip.open(path) as file, cursor.copy(statement) as copy:
+        while block := file.read(BLOCK):
+            copy.write(block)
+    if cursor.rowcount != about["rows"]:
+        raise BackupError(f"{table} has {cursor.rowcount} rows; the manifest says {about['rows']}.")
 
 
 def _files_restore(archive: Path) -> None:

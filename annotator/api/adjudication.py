@@ -19,13 +19,13 @@ from annotator.core.service_errors import save_checked
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Adjudication
 from annotator.selectors.adjudication import (
-    ORDERS,
     adjudicated_items,
     adjudication_queue,
     adjudicators_presentation,
     answers_counted,
     may_adjudicate,
 )
+from annotator.selectors.adjudication_order import ORDERS
 from annotator.selectors.study import study_hit_type
 from annotator.services.adjudication import (
     adjudicated_to_gold,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,11 +22,11 @@ from hashlib import sha256
 from typing import Any, ClassVar
 
 from django.core.cache import cache
-from django.db import OperationalError, transaction
-from psycopg.errors import QueryCanceled
+from django.db import connection
 
 from annotator.core.jobs import enqueue
 from annotator.core.replica import reading_from
+from annotator.core.time_limit import TooSlow, time_limit
 
 #: A study with at least this many judgments is large.
 LARGE = 20_000
@@ -34,8 +34,10 @@ LARGE = 20_000
 FRESH_SECONDS = 30
 #: What took longer to count isn't counted again in a request after a researcher has changed something, but by a job.
 SLOW_SECONDS = 2
-#: How long a page waits for a figure that has never been counted; then a job counts it.
+#: How long a page waits for all figures that have never been counted; then a job counts them.
 FIRST_SECONDS = 4
+#: What it waits for each further one when that time is over.
+NEXT_SECONDS = 0.1
 #: For this long, a page waits for the job that counts something for the first time.
 ASKED_SECONDS = 300
 #: Figures that nobody has looked at for this long are forgotten.
@@ -51,7 +53,7 @@ class Kept:
     """The studies of a page, and when each figure on it was counted."""
 
     studies: tuple[int, ...]
-    #: How many seconds a statement may take that was never executed; None: as long as it takes.
+    #: How many seconds the page still waits for figures that were never counted; None: as long as it takes.
     limit: float | None = None
     counted: list[datetime] = field(default_factory=list)
 
@@ -85,6 +87,12 @@ def figures_since() -> datetime | None:
 def figures_changed(study_pk: int) -> None:
     """Have a study's figures counted again for its next page, because a researcher has changed something."""
     cache.set(_changed(study_pk), time.time(), KEPT_SECONDS)
+
+
+def first_limit() -> float | None:
+    """The time limit of the page, for a block of ``figures_kept`` inside another one."""
+    kept = _page.get()
+    return kept.limit if kept else None
 
 
 class BeingCounted(Exception):
@@ -142,29 +150,42 @@ class StudyCount:
             return self._execute(values)
         return None if time.time() - since < ASKED_SECONDS else self.renew(values)
 
-    def _first(self, values: Values, limit: float | None) -> list[tuple[Any, ...]]:
+    def rows_if_slow(self, values: Values, *, limit: float) -> list[tuple[Any, ...]]:
+        """The rows as they are now; on the page of a large study, if they take longer than ``limit`` seconds, as a job has counted them."""
+        kept = _page.get()
+        if kept is None or kept.limit is None:
+            return self._execute(values)
+        entry = cache.get(self._key(values))
+        if entry is None:
+            return self._first(values, limit, keep=False)
+        return self.rows(values) if entry["took"] > limit else self._execute(values)
+
+    def _first(self, values: Values, limit: float | None, *, keep: bool = True) -> list[tuple[Any, ...]]:
         """Count for the first time. Raises ``BeingCounted`` if that takes longer than the limit, or a job is about to do it."""
         asked = f"{self._key(values)}:first"
-        if limit is None or self.count is not None:
+        if limit is None:
             return self.renew(values)
         since = cache.get(asked)
         if since is not None:
             if time.time() - since < ASKED_SECONDS:
                 raise BeingCounted
             return self.renew(values)  # no worker has done it
+        began = time.monotonic()
         try:
-            return self.renew(values, limit=limit)
-        except OperationalError as error:
-            if not isinstance(error.__cause__, QueryCanceled):
-                raise
-        cache.add(asked, time.time(), ASKED_SECONDS * 2)
+            return self.renew(values, limit=limit) if keep else self._execute(values, limit)
+        except TooSlow:
+            cache.add(asked, time.time(), ASKED_SECONDS * 2)
+        finally:
+            kept = _page.get()
+            if kept is not None and kept.limit is not None:
+                kept.limit = max(kept.limit - (time.monotonic() - began), NEXT_SECONDS)
         if cache.get(asked) is None:  # there is no cache that a job could write to
             return self.renew(values)
         enqueue("annotator.figures_renew", figures=self.name, values=values)
         raise BeingCounted
 
     def renew(self, values: Values, *, limit: float | None = None) -> list[tuple[Any, ...]]:
-        """Count now and store the rows; a statement is cancelled after ``limit`` seconds."""
+        """Count now and store the rows. Raises ``TooSlow`` if that takes longer than ``limit`` seconds."""
         at = time.time()
         rows = self._execute(values, limit)
         entry: dict[str, Any] = {"at": at, "took": time.time() - at, "rows": _written(rows)}
@@ -173,21 +194,13 @@ class StudyCount:
         return rows
 
     def _execute(self, values: Values, limit: float | None = None) -> list[tuple[Any, ...]]:
-        if self.count is not None:
-            return self.count(*values)
-        reading = reading_from()
-        if limit is None:
+        reading = reading_from() if self.count is None else connection
+        with time_limit(limit, using=reading) if limit is not None else nullcontext():
+            if self.count is not None:
+                return self.count(*values)
             with reading.cursor() as cursor:
                 cursor.execute(self.sql, values)
                 return cursor.fetchall()
-        with transaction.atomic(using=reading.alias), reading.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = {round(limit * 1000)}")
-            cursor.execute(self.sql, values)
-            rows = cursor.fetchall()
-            cursor.execute(
-                "SET LOCAL statement_timeout TO DEFAULT"
-            )  # this may be a savepoint of a longer transaction
-            return rows
 
     def _key(self, values: Values) -> str:
         text = json.dumps([self.name, self.sql, values], sort_keys=True)

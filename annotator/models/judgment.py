@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 
@@ -73,6 +74,19 @@ class Judgment(models.Model):
             # A list's next page, an export in order, and a study's latest judgment: without it, Postgres walks through the
             # primary key, past every judgment of the other studies.
             models.Index(fields=["study", "id"], name="judgment_by_study"),
+            # What lists look for and few judgments have. Those that people submit in time aren't in them, so a turn doesn't pay for them.
+            models.Index(
+                fields=["study", "source", "id"], name="judgment_not_in_browser", condition=~Q(source="web")
+            ),
+            models.Index(fields=["study", "id"], name="judgment_surplus", condition=Q(standing="surplus")),
+            # Deleting a study's versions looks for each in all judgments. This index has the versions of every 128 pages, which change
+            # once in thousands of turns.
+            BrinIndex(
+                fields=["instructions_seen"],
+                name="judgment_by_version_seen",
+                opclasses=["int8_minmax_multi_ops"],
+                autosummarize=True,
+            ),
         ]
 
     def __str__(self) -> str:

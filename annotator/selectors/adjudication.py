@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,40 +11,17 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from annotator.core.allocation import presentation_rng
 from annotator.core.canonical import digest_of
-from annotator.core.kept_figures import figures_kept
 from annotator.core.words import plural
 from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.confidence import answer_of, answer_variables
 from annotator.models import Adjudication, Item, Judgment, Rater, Study, User
 from annotator.models.adjudication import FIRST_ROUND
-from annotator.selectors.contested import contested_rows
+from annotator.selectors.adjudication_order import WaitingItems, contested_in_order
 from annotator.selectors.judgment import ExclusionReasons
-from annotator.selectors.study import study_hit_type, study_is_large
+from annotator.selectors.study import study_hit_type
 
 #: (variable, unit suffix) -> label.
 Labels = dict[tuple[str, str], str]
-#: Orders of the queue -> their names on the page. The default is first.
-ORDERS = {"entropy": "how divided the answers are"}
-Uncertainty = Callable[[Study], Mapping[int, float] | None]
-_UNCERTAINTY: dict[str, Uncertainty] = {}
-
-
-def order_register(name: str, title: str, uncertainty: Uncertainty) -> None:
-    """Register another order of the queue; called when an application starts. ``uncertainty`` maps items' ids to bits, and returns None
-    while a job computes them."""
-    ORDERS[name] = title
-    _UNCERTAINTY[name] = uncertainty
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """An item that a person may adjudicate. ``bits`` is the order's uncertainty about it; ``tie``: the first two disagree."""
-
-    item: int
-    raters: int
-    answers: int
-    bits: float
-    tie: bool
 
 
 @dataclass(frozen=True)
@@ -56,7 +33,7 @@ class AdjudicationQueue:
     ``computing``: a job still computes the chosen order, so the items are in the order of entropy.
     """
 
-    waiting: tuple[Waiting, ...]
+    waiting: WaitingItems
     contested: int
     decided: int
     undecided: int
@@ -92,37 +69,35 @@ def adjudication_queue(*, study: Study, user: User, order: str = "entropy") -> A
     """The contested items that a person may adjudicate: at most two different people label an item without seeing each other's
     labels, a third settles a tie, and nobody labels an item that they judged as an annotator. A fixed number of queries.
 
-    ``order`` is one of ``ORDERS``; items of which an order knows nothing come last. Of a large study, what goes through all of its
-    judgments is kept (``annotator.core.kept_figures``), so that labelling an item doesn't wait for it.
+    ``order`` is one of ``ORDERS``; items of which an order knows nothing come last. Who labelled and judged what is read now, the contested
+    items of a large study are those of ``contested_in_order``.
     """
-    with figures_kept(*([study.pk] if study_is_large(study) else [])):
-        rows = contested_rows(study)
+    every, computing = contested_in_order(study, order)
     given: dict[int, list[tuple[int | None, str]]] = {}
     for item, by, digest in _active(study).values_list("item", "by", "digest"):
         given.setdefault(item, []).append((by, digest))
     judged = set(Judgment.objects.filter(study=study, rater__user=user).values_list("item", flat=True))
-    uncertainty = _UNCERTAINTY[order](study) if order in _UNCERTAINTY else None
-    waiting, states = [], Counter[str]()
-    for item, raters, answers, entropy in rows:
+    counts, left_out, ties = Counter[str](), [], []
+    for place in every.places_of(judged | given.keys()):
+        item = every.items[place]
         labels = given.get(item, [])
         state = _state([digest for _, digest in labels])
-        states[state] += 1
+        counts[state] += 1
         mine = any(by == user.pk for by, _ in labels)
-        states["mine"] += mine
-        states["judged"] += item in judged
-        if state in ("open", "tie") and not mine and item not in judged:
-            bits = entropy if uncertainty is None else uncertainty.get(item, -1.0)
-            waiting.append(Waiting(item, raters, answers, bits, state == "tie"))
-    if uncertainty is not None:
-        waiting.sort(key=lambda one: (-one.bits, one.item))
+        counts["mine"] += mine
+        counts["judged"] += item in judged
+        if mine or item in judged or state not in ("open", "tie"):
+            left_out.append(place)
+        elif state == "tie":
+            ties.append(place)
     return AdjudicationQueue(
-        waiting=tuple(waiting),
-        contested=len(rows),
-        decided=states["decided"],
-        undecided=states["undecided"],
-        mine=states["mine"],
-        judged=states["judged"],
-        computing=order in _UNCERTAINTY and uncertainty is None,
+        waiting=WaitingItems(every, left_out, ties),
+        contested=len(every.items),
+        decided=counts["decided"],
+        undecided=counts["undecided"],
+        mine=counts["mine"],
+        judged=counts["judged"],
+        computing=computing,
     )
 
 

@@ -116,6 +116,26 @@ JOIN annotator_rater r ON r.id = a.rater_id JOIN annotator_rater o ON o.id = b.r
 WHERE o.kind = 'human' AND o.rehearsal = r.rehearsal GROUP BY a.rater_id
 """,
 )
+# The same for all people. Every answer is counted once: looking up the others' answers to each judgment's item took ten million
+# look-ups for 5,000 people.
+_AGREEMENT_OF_PEOPLE = StudyCount(
+    "agreement of all people with the others",
+    """
+WITH answers AS (
+    SELECT j.item_id, r.rehearsal, j.digest, count(*) AS n FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
+    WHERE j.study_id = %(study)s AND j.standing = 'counted' AND r.kind = 'human' GROUP BY j.item_id, r.rehearsal, j.digest
+), shares AS (
+    SELECT *, sum(n) OVER (PARTITION BY item_id, rehearsal) AS whole FROM answers
+), work AS (
+    SELECT j.rater_id, j.item_id, r.rehearsal, j.digest, row_number() OVER (PARTITION BY j.rater_id ORDER BY j.id DESC) AS back
+    FROM annotator_judgment j JOIN annotator_rater r ON r.id = j.rater_id
+    WHERE j.study_id = %(study)s AND j.standing = 'counted' AND r.kind = 'human'
+)
+SELECT w.rater_id, sum(s.n - 1)::bigint, sum(s.whole - 1)::bigint FROM work w
+JOIN shares s ON s.item_id = w.item_id AND s.rehearsal = w.rehearsal AND s.digest = w.digest
+WHERE w.back <= %(latest)s GROUP BY w.rater_id HAVING sum(s.whole - 1) > 0
+""",
+)
 _CHOICES = StudyCount(
     "filters of contested items",
     """
@@ -221,10 +241,15 @@ def filter_choices(study: Study) -> dict[str, list[str]]:
     }
 
 
-def agreement_with_others(study: Study, raters: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Rater -> (same, pairs): of the other raters' responses to the same items, how many are identical. Computed from
-    each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only, simulators with
+def agreement_with_others(study: Study, raters: Sequence[int] | None = None) -> dict[int, tuple[int, int]]:
+    """Rater -> (same, pairs): of the other raters' responses to the same items, how many are identical, for some raters or all people of
+    the study. Computed from each rater's latest ``LATEST`` judgments. Rehearsal raters are compared with each other only, simulators with
     people.
     """
-    rows = _AGREEMENT.rows({"study": study.pk, "raters": list(raters), "latest": LATEST})
+    values: dict[str, Any] = {"study": study.pk, "latest": LATEST}
+    rows = (
+        _AGREEMENT_OF_PEOPLE.rows(values)
+        if raters is None
+        else _AGREEMENT.rows(values | {"raters": list(raters)})
+    )
     return {rater: (same, pairs) for rater, same, pairs in rows}

@@ -71,18 +71,16 @@ def repeats_contradicted(study: Study) -> dict[int, tuple[int, int]]:
 
 
 def evidence_of(study: Study, raters: Sequence[int]) -> dict[int, Evidence]:
-    """Rater -> their evidence, for each of ``raters``; a constant number of queries.
+    """Rater -> their evidence, for each of ``raters``, who are people; a constant number of queries.
 
     Behaviour is judged from five judgments on (``selectors.live``), attention checks from one and gold items from two on, agreement with
     others from ``ENOUGH_PAIRS`` comparisons on: it must be at most half of the median person's. Own repeats: from two on, if half
     of them were answered differently.
     """
     behaviour = {one.pk: one.signs for one in behaviour_signs(study)[1]}
-    checks, agreement, repeats = (
-        checks_by_role(study),
-        agreement_with_others(study, raters),
-        repeats_contradicted(study),
-    )
+    checks, repeats = checks_by_role(study), repeats_contradicted(study)
+    of_all = agreement_with_others(study)
+    agreement = {rater: of_all[rater] for rater in raters if rater in of_all}
     shares = [same / pairs for same, pairs in agreement.values() if pairs >= ENOUGH_PAIRS]
     usual = lower_median(shares, none=0.0)
     found = {}

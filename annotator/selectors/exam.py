@@ -9,6 +9,7 @@ from math import nan, sqrt
 from django.db import connection
 
 from annotator.core.kept_figures import StudyCount
+from annotator.core.time_limit import in_time
 from annotator.models import Exam, ExamAttempt, ExamQuestion, Judgment, Study
 from annotator.selectors.study import study_hit_type
 
@@ -182,8 +183,8 @@ def _gold_counted(study_pk: int) -> list[tuple[int, int, int]]:
     kind = study_hit_type(Study.objects.get(pk=study_pk))
     counts: dict[int, tuple[int, int]] = {}
     rows = Judgment.objects.filter(study=study_pk, item__gold__isnull=False, standing="counted", source="web")
-    for rater, response, gold in rows.values_list("rater_id", "response", "item__gold").iterator(
-        chunk_size=2000
+    for rater, response, gold in in_time(
+        rows.values_list("rater_id", "response", "item__gold").iterator(chunk_size=2000)
     ):
         right, n = counts.get(rater, (0, 0))
         counts[rater] = (right + kind.grade(response, gold or {}).passed, n + 1)

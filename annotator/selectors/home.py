@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,12 +10,12 @@ from typing import Any
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
-from annotator.core.kept_figures import StudyCount
+from annotator.core.kept_figures import BeingCounted, StudyCount, figures_kept
 from annotator.core.words import listed, plural
 from annotator.models import DataRequest, Message, Rehearsal, Study
 from annotator.selectors.places import REPLACED
 from annotator.selectors.study import studies_for, with_size
-from annotator.selectors.workload import Workload, study_workloads
+from annotator.selectors.workload import Workload, study_workloads, unit_rows
 
 STALLED = timedelta(days=1)
 
@@ -71,6 +71,8 @@ class StudyRow:
     judgments: int
     places: int
     done: int
+    #: Whether a job is counting its figures for the first time; until then they are 0.
+    counting: bool
     #: What the study pays in an hour, if that is below its minimum.
     low_pay: float | None
     needs: tuple[NextStep, ...]
@@ -96,14 +98,41 @@ def home_studies(
     return found
 
 
+_COUNTING = NextStep("Its figures are being counted")
+
+
+class _Figures:
+    """Counts of some studies: those of small ones are counted now, those of large ones (found ``sized``) kept where the page keeps figures.
+    ``counting``: a job is counting one of the large ones' figures for the first time, so they have none."""
+
+    def __init__(self, studies: Sequence[Study]) -> None:
+        self.large = {study.pk for study in studies if getattr(study, "is_large", False)}
+        self.counting = False
+
+    def of(
+        self, count: Callable[[list[int]], list[tuple[Any, ...]]], pks: Sequence[int]
+    ) -> dict[int, tuple[Any, ...]]:
+        small = [pk for pk in pks if pk not in self.large]
+        large = [pk for pk in pks if pk in self.large]
+        with figures_kept():
+            rows = count(small) if small else []
+        if large:
+            try:
+                rows += count(large)
+            except BeingCounted:
+                self.counting = True
+        return {pk: tuple(rest) for pk, *rest in rows}
+
+
 def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
     """The rows of these studies; the number of queries depends neither on how many there are nor on their size."""
     pks = [study.pk for study in studies]
     running = [study.pk for study in studies if study.state in (Study.State.LIVE, Study.State.PAUSED)]
-    places = {pk: (all_, done) for pk, all_, done in _PLACES.rows([pks])}
-    work = {pk: tuple(rest) for pk, *rest in _WORK.rows([running])}
-    items: dict[int, int] = dict(_ITEMS.rows([pks]))
-    judgments: dict[int, int] = dict(_JUDGMENTS.rows([pks]))
+    figures = _Figures(studies)
+    places = figures.of(lambda some: _PLACES.rows([some]), pks)
+    work = figures.of(lambda some: _WORK.rows([some]), running)
+    items = figures.of(lambda some: _ITEMS.rows([some]), pks)
+    judgments = figures.of(lambda some: _JUDGMENTS.rows([some]), pks)
     # A message that asks for deletion is settled with its request, which is named with its deadline.
     open_messages = Message.objects.filter(study__in=pks, settled_at__isnull=True).exclude(
         kind__in=(Message.Kind.REPLY, Message.Kind.DELETION)
@@ -122,10 +151,14 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
     paid = [
         study for study in studies if study.pk in work and study.pay_floor_per_hour and study.pay_per_item
     ]
-    workloads = study_workloads(paid) if paid else {}
+    units = figures.of(unit_rows, [study.pk for study in paid])
+    without = figures.large if figures.counting else set()
+    workloads = study_workloads([study for study in paid if study.pk not in without], units)
     rows = []
     for study in studies:
+        counting = study.pk in without
         all_, done = places.get(study.pk, (0, 0))
+        [of_items], [of_judgments] = items.get(study.pk, (0,)), judgments.get(study.pk, (0,))
         unreviewed, last, median = work.get(study.pk, (0, None, None))
         low_pay = _low_pay(study, median, workloads.get(study.pk))
         needs = _needs(
@@ -143,13 +176,14 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
         rows.append(
             StudyRow(
                 study=study,
-                items=items.get(study.pk, 0),
-                judgments=judgments.get(study.pk, 0),
+                items=of_items,
+                judgments=of_judgments,
                 places=all_,
                 done=done,
+                counting=counting,
                 low_pay=low_pay,
                 needs=tuple(needs),
-                next=_next(study, items.get(study.pk, 0), all_, done, needs),
+                next=_COUNTING if counting and not needs else _next(study, of_items, all_, done, needs),
             )
         )
     return rows

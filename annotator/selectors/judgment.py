@@ -8,9 +8,12 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotator.core.kept_figures import StudyCount
 from annotator.models import Exclusion, Item, Judgment, Rater, Study
 
 Condition = Callable[[str], Q]
+#: What filters find is looked for by a job if it takes longer.
+SLOW_FILTER_SECONDS = 1
 #: The values of the filter by rehearsal raters: without them, which is the default; only theirs; both.
 REHEARSAL = ("no", "yes", "both")
 REHEARSAL_LEFT_OUT = Q(rater__rehearsal=False)
@@ -121,6 +124,26 @@ def judgments_filter(*, study: Study, filters: Mapping[str, str]) -> QuerySet[Ju
     if errors:
         raise UnknownFilter(errors)
     return found
+
+
+def _page_counted(study_pk: int, filters: dict[str, str], after: int, limit: int) -> list[tuple[int]]:
+    found = judgments_filter(study=Study.objects.get(pk=study_pk), filters=filters).filter(pk__gt=after)
+    return list(found.order_by("id").values_list("pk")[:limit])
+
+
+_PAGE = StudyCount("judgments that filters find", count=_page_counted)
+
+
+def judgments_page(*, study: Study, filters: Mapping[str, str], after: int, limit: int) -> list[Judgment]:
+    """The first ``limit`` judgments after the id ``after`` that match all filters, in order of id; raises ``UnknownFilter``.
+
+    In a large study, filters that match next to nothing go through all of its judgments. On a page, what takes longer than
+    ``SLOW_FILTER_SECONDS`` is looked for by a job, as figures are counted (``annotator.core.kept_figures``).
+    """
+    found = judgments_filter(study=study, filters=filters)
+    rows = _PAGE.rows_if_slow([study.pk, dict(filters), after, limit], limit=SLOW_FILTER_SECONDS)
+    found = found.filter(pk__in=[pk for (pk,) in rows]).select_related("item", "rater", "assignment")
+    return list(found.order_by("id"))
 
 
 class ExclusionReasons:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.utils import timezone
@@ -162,20 +164,28 @@ class Desk:
 
     def shown(self, name: str, sign: str = "") -> list[Submission]:
         """One of the lists ``SHOWN``, of people with this kind of sign."""
-        chosen = [one for one in self.submissions if _in_list(one, name)]
+        chosen = self._lists[name]
         return [one for one in chosen if not sign or any(had.kind == sign for had in one.evidence.signs)]
+
+    @cached_property
+    def _lists(self) -> dict[str, list[Submission]]:
+        """The submissions of each list, in one pass: there may be thousands."""
+        found: dict[str, list[Submission]] = {name: [] for name in SHOWN}
+        for one in self.submissions:
+            for name in _in_lists(one):
+                found[name].append(one)
+        return found
 
     @property
     def counts(self) -> dict[str, int]:
         """How many submissions each list has."""
-        return {name: sum(_in_list(one, name) for one in self.submissions) for name in SHOWN}
+        return {name: len(found) for name, found in self._lists.items()}
 
     @property
     def sign_counts(self) -> list[tuple[str, str, int]]:
         """(kind, name, how many that wait have it) of each kind of sign that somebody has."""
-        waiting = self.shown("waiting")
-        counts = [(kind, title, sum(any(s.kind == kind for s in one.evidence.signs) for one in waiting)) for kind, title in SIGNS.items()]  # fmt: skip
-        return [one for one in counts if one[2]]
+        found = Counter(sign.kind for one in self.shown("waiting") for sign in one.evidence.signs)
+        return [(kind, title, found[kind]) for kind, title in SIGNS.items() if found[kind]]
 
     def at_panel(self, one: Submission) -> bool:
         """Whether the panel has to be told what is decided about a submission."""
@@ -229,14 +239,16 @@ class Desk:
         return self.rules.reasons_for(one.facts)
 
 
-def _in_list(one: Submission, name: str) -> bool:
-    if name == "waiting":
-        return one.waits
-    if name in ("signs", "clean"):
-        return one.waits and bool(one.evidence.signs) == (name == "signs")
-    if name == "held":
-        return one.decision is not None and one.decision.done_at is None
-    return name == "all" or (one.decided if name == "decided" else False)
+def _in_lists(one: Submission) -> Iterator[str]:
+    yield "all"
+    decided = one.decided
+    if decided:
+        yield "decided"
+    elif one.waits:
+        yield "waiting"
+        yield "signs" if one.evidence.signs else "clean"
+    if one.decision is not None and one.decision.done_at is None:
+        yield "held"
 
 
 def review_desk(study: Study, *, raters: Sequence[int] | None = None) -> Desk:

@@ -148,11 +148,12 @@ def study_workload(study: Study) -> Workload:
 
 def unit_counts(study: Study) -> ItemCounts:
     """Count the items and units of one study."""
-    return _unit_counts([study.pk]).get(study.pk, ItemCounts())
+    return next((ItemCounts(*rest) for _, *rest in unit_rows([study.pk])), ItemCounts())
 
 
-def _unit_counts(studies: Sequence[int]) -> dict[int, ItemCounts]:
-    return {pk: ItemCounts(*rest) for pk, *rest in _UNITS.rows({"studies": studies})}
+def unit_rows(studies: Sequence[int]) -> list[tuple[Any, ...]]:
+    """(study's id, and the numbers of ``ItemCounts``) of each study that has items."""
+    return _UNITS.rows({"studies": list(studies)})
 
 
 def workload_of(study: Study, counts: ItemCounts) -> Workload:
@@ -160,14 +161,12 @@ def workload_of(study: Study, counts: ItemCounts) -> Workload:
     return _workload(study, counts, snapshot_content(study.snapshot_id) if study.snapshot_id else None)
 
 
-def study_workloads(studies: Sequence[Study]) -> dict[int, Workload]:
-    """The workload of each study by its id; two queries, whatever their number."""
-    pks = [study.pk for study in studies]
-    counts = _unit_counts(pks)
+def study_workloads(studies: Sequence[Study], units: Mapping[int, Sequence[int]]) -> dict[int, Workload]:
+    """The workload of each study by its id, of which ``units`` has the rest of its ``unit_rows``; one query at most."""
     wanted = [study.snapshot_id for study in studies if study.snapshot_id]
     versions = dict(Snapshot.objects.filter(pk__in=wanted).values_list("pk", "content")) if wanted else {}
     return {
-        study.pk: _workload(study, counts.get(study.pk, ItemCounts()), versions.get(study.snapshot_id or 0))
+        study.pk: _workload(study, ItemCounts(*units.get(study.pk, ())), versions.get(study.snapshot_id or 0))
         for study in studies
     }
 

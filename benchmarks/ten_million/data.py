@@ -33,7 +33,7 @@ def data_make(judgments: int, say: Callable[[str], None] = print) -> None:
     from django.db import connection
 
     from benchmarks.ten_million import statements
-    from benchmarks.ten_million.bare_tables import bare_tables
+    from foretell.bare_tables import bare_tables
 
     began = time.perf_counter()
 
@@ -45,6 +45,7 @@ def data_make(judgments: int, say: Callable[[str], None] = print) -> None:
     pool = max(5 * K + 1, judgments // 2_000)
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = off")
+        cursor.execute("SET maintenance_work_mem = '512MB'")
     _execute(statements.PEOPLE, {"pool": pool})
     studies = _studies(half, small, pool)
     tell("studies")

@@ -13,6 +13,8 @@ from typing import Any
 
 from django.db import connection
 
+from benchmarks.ten_million.waits import Waits
+
 PAUSE_SECONDS = 0.1
 
 
@@ -22,11 +24,14 @@ def peak_mb() -> int:
 
 def postgres_seconds() -> float:
     """Seconds of processor time that this connection's Postgres process has used, if it runs on this machine."""
+    fields = Path(f"/proc/{_backend()}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _backend() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
-        pid = cursor.fetchone()[0]
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+        return int(cursor.fetchone()[0])
 
 
 def measured(operation: Callable[[], Any]) -> dict[str, Any]:
@@ -66,30 +71,44 @@ class Annotator:
             user_id=self.user.pk, assignment_pk=self.assignment.pk, stage=0, raw={"helpful": "no"}
         )
         seconds = time.perf_counter() - began
-        assert turn.assignment is not None, turn.refusal
+        assert turn.refusal is None, turn.refusal
         self.assignment = turn.assignment
         return seconds
 
 
 class Beside(threading.Thread):
-    """Takes a turn every tenth of a second until it's stopped, and samples who waits for a lock."""
+    """Takes a turn every tenth of a second until it's stopped, and says what the longest one waited for."""
 
     def __init__(self, study: Any) -> None:
         super().__init__(daemon=True)
         self.study, self.over = study, threading.Event()
         self.seconds: list[float] = []
-        self.waits: set[str] = set()
+        self.longest, self.waited = 0.0, ""
         self.fault = ""
 
     def run(self) -> None:
         try:
             person = Annotator(self.study)
+            waits = Waits(_backend())
+            waits.start()
             while not self.over.wait(PAUSE_SECONDS):
+                if person.assignment is None:  # a small study has few items left for one person
+                    person = Annotator(self.study)
                 self.seconds.append(person.turn())
+                self._note(waits)
+            waits.over.set()
         except Exception as error:
             self.fault = f"{type(error).__name__}: {error}"
         finally:
             connection.close()
+
+    def _note(self, waits: Waits) -> None:
+        """Keep what the last turn waited for if it was the longest; forget what was seen."""
+        ended = time.perf_counter()
+        if self.seconds[-1] > self.longest:
+            self.longest = self.seconds[-1]
+            self.waited = waits.between(ended - self.longest, ended)
+        waits.seen.clear()
 
     def stop(self) -> str:
         self.over.set()
@@ -98,4 +117,4 @@ class Beside(threading.Thread):
             return self.fault
         if not self.seconds:
             return "none"
-        return f"{len(self.seconds):,}: median {1000 * statistics.median(self.seconds):.0f} ms, longest {1000 * max(self.seconds):,.0f} ms"
+        return f"{len(self.seconds):,}: median {1000 * statistics.median(self.seconds):.0f} ms, longest {1000 * self.longest:,.0f} ms ({self.waited})"

@@ -6,18 +6,11 @@ Of a small study they are computed in the request. Without NumPy until one is as
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from annotator.core.kept_figures import StudyCount, figures_kept
 from annotator.models import Rater, Study
 from annotator.selectors.study import study_hit_type, study_is_large
-
-
-def _posterior_count(study_pk: int) -> list[tuple[Any, ...]]:
-    from evaluation.ratings.posterior import posterior_bits
-
-    return list(posterior_bits(study=Study.objects.get(pk=study_pk)).items())
 
 
 def _sources_count(study_pk: int, variable: str, simulator: str, rehearsal: bool) -> list[tuple[Any, ...]]:
@@ -29,14 +22,7 @@ def _sources_count(study_pk: int, variable: str, simulator: str, rehearsal: bool
     return [(json.dumps(found.to_dict()),)]
 
 
-_POSTERIOR = StudyCount("posteriors of items", count=_posterior_count)
 _SOURCES = StudyCount("where disagreement comes from", count=_sources_count)
-
-
-def posterior_bits_kept(study: Study) -> Mapping[int, float] | None:
-    """``posterior_bits`` of a study; of a large one as a job has computed them, and None until it has."""
-    rows = _rows(_POSTERIOR, study, [study.pk])
-    return None if rows is None else {int(item): float(bits) for item, bits in rows}
 
 
 def disagreement_kept(

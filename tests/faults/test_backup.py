@@ -10,19 +10,22 @@ import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
 from annotator.models import Judgment, Study
 from annotator.services.erasure import erase
 from foretell import backup
+from foretell import restore as restoring
+from foretell.bare_tables import bare_tables
 from foretell.earlier_database import LAST_WITH_STEPS
 from tests import databases
 from tests.factories import make_judgment, make_rater, make_study
@@ -296,3 +299,50 @@ def test_every_foreign_key_can_be_checked_at_the_end_of_a_restore() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT conname FROM pg_constraint WHERE contype = 'f' AND NOT condeferrable")
         assert cursor.fetchall() == []
+
+
+def schema() -> set[tuple[str, ...]]:
+    """Every constraint and index of the database, by its name and definition."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
+            " WHERE connamespace = current_schema()::regnamespace"
+            " UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()"
+        )
+        return set(cursor.fetchall())
+
+
+def test_large_tables_get_their_indexes_and_foreign_keys_after_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With them in place, Postgres would keep a check for each row and foreign key in memory until the end."""
+    fill()
+    url = databases.address(connection.settings_dict["NAME"])
+    before, whole = contents(url), schema()
+    call_command("backup", tmp_path / "backup", only="database")
+    manifest = json.loads((tmp_path / "backup" / "manifest.json").read_text())
+    monkeypatch.setattr(restoring, "LARGE", 15)
+    checks = []
+    real = restoring.table_restore
+
+    def noted(cursor: Any, table: str, about: dict[str, Any], path: Path) -> None:
+        if about["rows"] >= 15:
+            kept = [
+                one for one in schema() if one[0] == table and one[2].startswith(("FOREIGN KEY", "UNIQUE"))
+            ]
+            checks.append((table, kept))
+        real(cursor, table, about, path)
+
+    monkeypatch.setattr(restoring, "table_restore", noted)
+    restoring._rows_restore(tmp_path / "backup" / "database", manifest)
+    assert ("annotator_judgment", []) in checks
+    assert all(kept == [] for _, kept in checks)
+    assert (contents(url), schema()) == (before, whole)
+
+
+def test_rows_of_a_large_table_that_refer_to_nothing_are_refused() -> None:
+    fill()
+    whole = schema()
+    with pytest.raises(IntegrityError), transaction.atomic(), bare_tables(["annotator_judgment"]):
+        Judgment.objects.update(rater=-1)
+    assert schema() == whole

@@ -13,7 +13,8 @@ from annotator.admin.study_pages.frame import REVIEWER, render, study_page
 from annotator.core.row_ids import row_id
 from annotator.core.words import plural
 from annotator.models import Study, User
-from annotator.selectors.adjudication import ORDERS, adjudication_queue
+from annotator.selectors.adjudication import adjudication_queue
+from annotator.selectors.adjudication_order import ORDERS
 from annotator.selectors.study import study_hit_type
 from annotator.services.adjudication import adjudicated_to_gold
 from annotator.services.study_copy import slug_free

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
-from annotator.admin.study_pages.frame import REVIEWER, VIEWER, render, study_page
+from annotator.admin.study_pages.frame import AGAIN_SECONDS, REVIEWER, VIEWER, render, study_page
 from annotator.core.background import BackgroundWork, work_of
 from annotator.core.kept_figures import figures_kept
 from annotator.core.service_errors import errors_add, save_checked
@@ -24,6 +24,8 @@ from annotator.selectors.user import user_of
 from annotator.selectors.workspace import workspaces_for
 
 PAGE = 25
+#: How long the page waits for figures of large studies that have never been counted; then a job counts them.
+FIRST_SECONDS = 1
 #: At most this many workspaces are in the menu; only operators have more.
 MOST_WORKSPACES = 200
 
@@ -44,7 +46,8 @@ def home(request: HttpRequest) -> HttpResponse:
     )
     page = Paginator(found, PAGE).get_page(request.GET.get("p"))
     studies = list(page)
-    with figures_kept(*(one.pk for one in studies if one.is_large)) as figures:  # type: ignore[attr-defined]
+    large = [one.pk for one in studies if one.is_large]  # type: ignore[attr-defined]
+    with figures_kept(*large, limit=FIRST_SECONDS) as figures:
         rows = home_rows(studies)
     work = [one for one in work_of(user=user_of(request)) if one.running or one.failed]
     kept = {"q": query, "state": state, "workspace": chosen.pk if chosen else ""}
@@ -55,7 +58,10 @@ def home(request: HttpRequest) -> HttpResponse:
         "work": (rehearsals(request) + work)[:20], "kept": urlencode({name: str(value) for name, value in kept.items() if value}),
         "filtered": bool(query or state or archived or chosen), "counted_at": figures.since,
     }  # fmt: skip
-    return TemplateResponse(request, "admin/annotator/study_pages/home.html", context)
+    shown = TemplateResponse(request, "admin/annotator/study_pages/home.html", context)
+    if any(row.counting for row in rows):
+        shown["Refresh"] = str(AGAIN_SECONDS)
+    return shown
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

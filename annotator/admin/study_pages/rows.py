@@ -25,7 +25,7 @@ from annotator.selectors.judgment import (
     REHEARSAL_LEFT_OUT,
     ExclusionReasons,
     UnknownFilter,
-    judgments_filter,
+    judgments_page,
 )
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_rows import items_of
@@ -114,14 +114,12 @@ def judgments(request: HttpRequest, study: Study) -> HttpResponse:
     """List judgments with the filters of the query string; an unknown filter is an error."""
     chosen = {name: str(value) for name, value in request.GET.items() if value and name != "after"}
     errors: dict[str, str] = {}
+    page: list[Judgment] = []
+    after = row_id(request.GET.get("after"))
     try:
-        found = judgments_filter(study=study, filters=chosen)
+        page = judgments_page(study=study, filters=chosen, after=after, limit=PAGE + 1)
     except UnknownFilter as error:
-        errors, found = error.errors, study.judgments.none()
-    found = found.select_related("item", "rater", "assignment").filter(
-        pk__gt=row_id(request.GET.get("after"))
-    )
-    page = list(found.order_by("id")[: PAGE + 1])
+        errors = error.errors
     rows = judgment_rows(study_hit_type(study), ExclusionReasons(study), page[:PAGE])
     filters = [
         {

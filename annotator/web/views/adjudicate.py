@@ -17,13 +17,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotator.hit_types.base import JSON, FieldErrors, HitType, Stage
 from annotator.models import Item, Membership, Study, User
 from annotator.selectors.adjudication import (
-    ORDERS,
     AdjudicationQueue,
     adjudication_queue,
     adjudicators_presentation,
     answers_counted,
     may_adjudicate,
 )
+from annotator.selectors.adjudication_order import ORDERS
 from annotator.selectors.study import study_get_for, study_hit_type
 from annotator.services.adjudication import adjudication_record, adjudication_undo, last_undoable
 from annotator.web.language import study_language_use
@@ -69,7 +69,6 @@ def adjudicate(request: HttpRequest, pk: int, item_pk: int) -> HttpResponse:
     if kind.external:
         raise Http404("this study has no task")
     queue = adjudication_queue(study=study, user=user, order=order)
-    waiting = [one.item for one in queue.waiting]
     page = TaskPage(
         mode="adjudication",
         study=study,
@@ -84,8 +83,8 @@ def adjudicate(request: HttpRequest, pk: int, item_pk: int) -> HttpResponse:
     )
     context = page.context() | {
         "answers": answers_counted(study=study, item=item),
-        "place": waiting.index(item.pk) + 1 if item.pk in waiting else 0,
-        "waiting": len(waiting),
+        "place": queue.waiting.number_of(item.pk),
+        "waiting": len(queue.waiting),
         "back_url": _queue_url(study, order),
         "last": last_undoable(study=study, by=user),
         "order": order,

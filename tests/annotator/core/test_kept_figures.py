@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -14,9 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.admin.study_pages import frame
+from annotator.admin.study_pages import home as home_page
 from annotator.core import kept_figures
-from annotator.core.kept_figures import BeingCounted, StudyCount, figures_changed, figures_kept
+from annotator.core.kept_figures import BeingCounted, StudyCount, figures_changed, figures_kept, first_limit
+from annotator.core.time_limit import in_time
 from annotator.models import Study, User
+from annotator.selectors import judgment as judgment_selectors
 from annotator.selectors import study as study_selectors
 from annotator.tasks import figures_renew_task
 from tests.factories import make_item, make_judgment, make_rater, make_study
@@ -112,7 +116,7 @@ def test_after_a_change_what_takes_long_is_counted_by_a_job(
 @pytest.fixture
 def slow() -> Iterator[StudyCount]:
     yield StudyCount(
-        "slow in a test", "SELECT count(*), pg_sleep(0.3)::text FROM annotator_study WHERE id = %s"
+        "slow in a test", "SELECT (SELECT count(*) FROM annotator_study WHERE id = %s), pg_sleep(0.3)::text"
     )
     del StudyCount.declared["slow in a test"]
 
@@ -152,6 +156,27 @@ def test_a_long_first_count_is_made_in_the_request_if_no_job_does_it(
         assert slow.rows([study.pk]) == [(1, "")]
 
 
+@pytest.mark.parametrize("where", ["in a statement", "in Python"])
+def test_a_page_does_not_wait_for_a_long_function(
+    where: str, study: Study, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count(study_pk: int) -> list[tuple[int]]:
+        if where == "in a statement":
+            Study.objects.extra(where=["(SELECT pg_sleep(0.3)) IS NOT NULL"]).get(pk=study_pk)
+            return [(1,)]
+        for _ in in_time(range(3)):
+            time.sleep(0.1)
+        return [(1,)]
+
+    function = StudyCount("a function in a test", count=count)
+    monkeypatch.setitem(StudyCount.declared, "a function in a test", function)
+    with figures_kept(study.pk, limit=0.05):
+        with pytest.raises(BeingCounted):
+            function.rows([study.pk])
+        figures_renew_task(**asked[0])
+        assert function.rows([study.pk]) == [(1,)]
+
+
 def test_a_page_that_is_being_counted_says_so_and_opens_itself_again(
     study: Study, researcher: User, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +195,86 @@ def test_a_page_that_is_being_counted_says_so_and_opens_itself_again(
     figures_renew_task(**asked[0])
     assert "Counted at" in client.get(address).content.decode()
     assert len(asked) == 1
+
+
+@pytest.fixture
+def slow_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of judgments that take longer than the limit."""
+    found = judgment_selectors.judgments_filter
+
+    def slowly(**about: Any) -> Any:
+        return found(**about).extra(where=["(SELECT pg_sleep(0.1)) IS NOT NULL"])
+
+    monkeypatch.setattr(judgment_selectors, "judgments_filter", slowly)
+    monkeypatch.setattr(judgment_selectors, "SLOW_FILTER_SECONDS", 0.05)
+
+
+def test_a_job_looks_for_what_filters_find_slowly(
+    study: Study, researcher: User, asked: list[dict[str, Any]], request: pytest.FixtureRequest
+) -> None:
+    client = Client()
+    client.force_login(researcher)
+    address = f"/admin/annotator/study/{study.pk}/judgments/?rater=ann"
+    page = client.get(address)
+    assert (page.status_code, len(page.context["rows"])) == (200, 1)
+    judge(study)
+    make_judgment(make_item(study, key="new"), make_rater("ann"), "no")
+    page = client.get(address)
+    assert len(page.context["rows"]) == 2, "what is found quickly is never kept"
+    assert page.context["counted_at"] is None
+    request.getfixturevalue("slow_filters")
+    assert client.get(address).status_code == 202
+    assert [one["figures"] for one in asked] == ["judgments that filters find"]
+    figures_renew_task(**asked[0])
+    page = client.get(address)
+    assert (page.status_code, len(page.context["rows"])) == (200, 2)
+    assert page.context["counted_at"] is not None, "the page says how old the list is"
+
+
+def test_a_small_studys_filters_are_never_given_up(researcher: User, slow_filters: None) -> None:
+    small = make_study(by=researcher)
+    make_judgment(make_item(small, key="a"), make_rater("ann"), "yes")
+    client = Client()
+    client.force_login(researcher)
+    assert len(client.get(f"/admin/annotator/study/{small.pk}/judgments/").context["rows"]) == 1
+
+
+def test_the_list_of_studies_does_not_wait_for_a_large_ones_first_figures(
+    study: Study, researcher: User, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = make_study(by=researcher, slug="small", title="The small one", items=3)
+    monkeypatch.setattr(study_selectors, "LARGE", 1)
+    items = StudyCount.declared["items of studies"]
+    sleeping = f"study_id = ANY(%s) AND (study_id <> {study.pk} OR pg_sleep(0.3)::text IS NOT NULL)"
+    monkeypatch.setattr(items, "sql", items.sql.replace("study_id = ANY(%s)", sleeping))
+    monkeypatch.setattr(home_page, "FIRST_SECONDS", 0.1)
+    client = Client()
+    client.force_login(researcher)
+    page = client.get("/admin/annotator/study/")
+    rows = {row.study.pk: row for row in page.context["rows"]}
+    assert (rows[small.pk].counting, rows[small.pk].items) == (False, 3)
+    assert rows[study.pk].counting
+    assert "Its figures are being counted" in page.content.decode()
+    assert page["Refresh"] == "5"
+    assert asked == [{"figures": "items of studies", "values": [[study.pk]]}]
+    figures_renew_task(**asked[0])
+    page = client.get("/admin/annotator/study/")
+    assert [row.items for row in page.context["rows"] if row.study == study] == [1]
+    assert "Refresh" not in page
+
+
+def test_a_page_waits_for_all_its_long_figures_together(
+    slow: StudyCount, study: Study, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes 0.3 seconds, so one of them is counted and the others are not."""
+    monkeypatch.setattr(kept_figures, "NEXT_SECONDS", 0.01)
+    with figures_kept(study.pk, limit=0.5):
+        assert slow.rows([study.pk]) == [(1, "")]
+        for value in (-1, study.pk + 1_000):
+            with pytest.raises(BeingCounted):
+                slow.rows([value])
+        assert first_limit() == 0.01
+    assert [one["values"] for one in asked] == [[-1], [study.pk + 1_000]]
 
 
 def test_types_that_json_lacks_are_restored(study: Study) -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from array import array
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotator.core import kept_figures
 from annotator.hit_types.base import FieldErrors
 from annotator.models import Adjudication, AuditEntry, Item, Membership, Study, User
+from annotator.selectors import adjudication_order
+from annotator.selectors import study as study_selectors
 from annotator.selectors.adjudication import adjudicated_items, adjudication_queue, settled
+from annotator.selectors.adjudication_order import ContestedItems, WaitingItems
 from annotator.services.adjudication import (
     UNDO,
     adjudicated_to_gold,
@@ -20,6 +27,7 @@ from annotator.services.adjudication import (
     adjudication_undo,
 )
 from annotator.services.exclusion import exclusion_make
+from annotator.tasks import figures_renew_task
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +98,7 @@ def test_three_different_labels_decide_nothing_and_the_page_says_what_to_do(
         adjudication_record(item=item, by=user, raw=raw)
     assert adjudicated_items(study=study)[0].state == "undecided"
     queue = adjudication_queue(study=study, user=member(study, "late"))
-    assert (queue.waiting, queue.undecided) == ((), 1)
+    assert (len(queue.waiting), queue.undecided) == (0, 1)
     assert "three different labels: discuss the guidelines" in queue.empty_words
 
 
@@ -180,6 +188,69 @@ def test_the_queue_costs_the_same_number_of_queries_for_many_items(study: Study,
         make_judgment(new, make_rater("ben"), "no")
         adjudication_record(item=new, by=member(study, f"m{number}"), raw=YES)
     assert queries() == few == 4, "one of them asks whether the study is large"
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Every study is large here. What was queued: no worker runs."""
+    found: list[dict[str, Any]] = []
+    monkeypatch.setattr(kept_figures, "enqueue", lambda name, **about: found.append(about))
+    monkeypatch.setattr(study_selectors, "LARGE", 1)
+    cache.clear()
+    return found
+
+
+def test_a_large_studys_queue_is_kept_but_knows_the_latest_labels(
+    study: Study, item: Item, researcher: User, large: list[dict[str, Any]]
+) -> None:
+    assert keys(study, researcher) == ["a", "b"]
+    adjudication_record(item=item, by=researcher, raw=YES)
+    with CaptureQueriesContext(connection) as seen:
+        queue = adjudication_queue(study=study, user=researcher)
+    assert not [one for one in seen.captured_queries if "digest, count(*)" in one["sql"]], (
+        "judgments aren't counted again"
+    )
+    assert (queue.contested, queue.mine, [one.item for one in queue.waiting]) == (
+        2,
+        1,
+        [study.items.get(key="b").pk],
+    )
+    assert queue.waiting[0].raters == 3
+    assert (queue.waiting.number_of(item.pk), queue.waiting.number_of(queue.waiting[0].item)) == (0, 1)
+    make_judgment(make_item(study, key="new"), make_rater("ann"), "yes")
+    make_judgment(study.items.get(key="new"), make_rater("ben"), "no")
+    assert adjudication_queue(study=study, user=researcher).contested == 2
+    figures_renew_task(figures="contested items in order", values=[study.pk, "entropy"])
+    assert keys(study, researcher) == ["new", "b"]
+
+
+def test_another_order_of_a_large_study_is_computed_by_a_job(
+    study: Study, researcher: User, large: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(adjudication_order.ORDERS, "last", "the last first")
+    monkeypatch.setitem(
+        adjudication_order._UNCERTAINTY, "last", lambda study: {study.items.get(key="b").pk: 2.0}
+    )
+    queue = adjudication_queue(study=study, user=researcher, order="last")
+    assert queue.computing
+    assert [one.item for one in queue.waiting] == [one.pk for one in study.items.filter(key__in="ab")]
+    for _ in range(2):
+        figures_renew_task(**large[0])
+    queue = adjudication_queue(study=study, user=researcher, order="last")
+    assert not queue.computing
+    assert [one.bits for one in queue.waiting] == [2.0, -1.0]
+    assert [one.item for one in queue.waiting[1:5]] == [study.items.get(key="a").pk]
+
+
+def test_places_in_the_queue_pass_over_what_is_left_out() -> None:
+    every = ContestedItems(*(array(kind, range(10, 20)) for kind in "qiid"))
+    waiting = WaitingItems(every, [0, 3, 4, 9], [5])
+    assert [one.item for one in waiting] == [11, 12, 15, 16, 17, 18]
+    assert [one.item for one in waiting if one.tie] == [15]
+    assert [waiting.number_of(item) for item in (10, 11, 13, 15, 18, 19, 99)] == [0, 1, 0, 3, 6, 0, 0]
+    assert waiting[-1].item == 18
+    with pytest.raises(IndexError):
+        waiting[6]
 
 
 def test_decided_items_are_gold_in_a_new_draft(study: Study, item: Item, researcher: User) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
+from annotator.selectors.judgment import judgments_filter
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -12,7 +13,8 @@ TABLES = ("annotator_assignment", "annotator_judgment", "annotator_place")
 # Of each whole (not partial) index: its columns' numbers in order.
 INDEXES = """
 SELECT relname, string_to_array(indkey::text, ' ') FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-WHERE indrelid = %s::regclass AND indpred IS NULL AND indexprs IS NULL
+JOIN pg_am ON pg_am.oid = relam
+WHERE indrelid = %s::regclass AND indpred IS NULL AND indexprs IS NULL AND amname = 'btree'
 """
 
 
@@ -37,7 +39,7 @@ def test_no_index_is_the_beginning_of_another(table: str) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_foreign_key_without_an_index_of_its_own_is_the_beginning_of_one(table: str) -> None:
-    """``instructions_seen`` is the only one without: its versions are never deleted alone."""
+    """``instructions_seen`` is the only one without: its versions are never deleted alone, and it has an index of page ranges."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT attname, conkey[1]::text FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]"
@@ -64,3 +66,26 @@ def test_the_next_page_of_a_study_s_judgments_comes_from_an_index() -> None:
             "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
         )
     assert "judgment_by_study" in page.explain()
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"),
+    [({"source": "simulator"}, "judgment_not_in_browser"), ({"standing": "surplus"}, "judgment_surplus")],
+)
+def test_a_filter_for_what_few_judgments_have_reads_no_others(filters: dict[str, str], index: str) -> None:
+    found = judgments_filter(study=make_study(items=1), filters=filters).order_by("id").values_list("pk")[:50]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
+        )
+    assert index in found.explain()
+
+
+def test_a_version_is_looked_for_in_few_pages_of_the_judgments() -> None:
+    """As its deletion does; the statement is that of the foreign key."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(
+            "EXPLAIN SELECT 1 FROM ONLY annotator_judgment x WHERE 7 = instructions_seen_id FOR KEY SHARE OF x"
+        )
+        assert "judgment_by_version_seen" in "".join(line for (line,) in cursor.fetchall())

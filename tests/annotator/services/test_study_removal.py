@@ -175,6 +175,11 @@ def test_a_purge_loads_no_judgment_and_deletes_some_at_a_time(monkeypatch: pytes
         assert study_purge(study_pk=study.pk)
     statements = [one["sql"] for one in done.captured_queries]
     assert not [one for one in statements if one.startswith("SELECT") and 'judgment"."response"' in one]
+    reviews = [one for one in statements if one.startswith('DELETE FROM "annotator_review"')]
+    assert len(reviews) == 3
+    assert not [one for one in reviews if "SELECT" in one], (
+        "Postgres would read all reviews instead of their index"
+    )
     for table in ("judgment", "assignment"):
         assert sum(one.startswith(f'DELETE FROM "annotator_{table}"') for one in statements) == 3, table
     assert not Study.objects.exists()

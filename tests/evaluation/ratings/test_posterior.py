@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from annotator.selectors.adjudication import ORDERS, adjudication_queue
+from annotator.selectors.adjudication import adjudication_queue
+from annotator.selectors.adjudication_order import ORDERS
 from evaluation.ratings.posterior import posterior_bits
 from tests.factories import make_item, make_judgment, make_rater, make_study, make_user
 
