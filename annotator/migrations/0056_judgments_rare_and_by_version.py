@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ("annotator", "0054_judgments_in_order"),
+        ("annotator", "0055_pay_batch_retry"),
     ]
 
     operations = [
