@@ -174,16 +174,17 @@ def _fit(ratings: Ratings, *, named: bool, intervals: bool) -> MixedCorrelation:
 
 
 def _with_means(singles: dict[str, Estimate], k: float | None) -> dict[str, Estimate]:
-    """Forms (., 1), then forms (., k): Spearman and Brown's formula, of both ends of an interval too."""
-
-    def of_the_mean(one: Estimate) -> Estimate:
-        value, low, high = (k * end / (1 + (k - 1) * end) for end in (one.value, one.low, one.high))
-        how = one.interval if one.interval.startswith("none") else f"{one.interval}; k = {k:.2f}"
-        return replace(one, value=value, low=low, high=high, interval=how)
-
+    """Forms (., 1), then forms (., k)."""
     if k is None:
         return singles
-    return singles | {name.replace("1)", "k)"): of_the_mean(one) for name, one in singles.items()}
+    return singles | {name.replace("1)", "k)"): _of_the_mean(one, k) for name, one in singles.items()}
+
+
+def _of_the_mean(one: Estimate, k: float) -> Estimate:
+    """Spearman and Brown's formula, of both ends of an interval too."""
+    value, low, high = (k * end / (1 + (k - 1) * end) for end in (one.value, one.low, one.high))
+    how = one.interval if one.interval.startswith("none") else f"{one.interval}; k = {k:.2f}"
+    return replace(one, value=value, low=low, high=high, interval=how)
 
 
 def is_unbalanced(ratings: Ratings) -> bool:
