@@ -8,6 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.validation.attainable import mid_p_coverage
+from benchmarks.validation.further_tables import (
+    labels_table,
+    labels_text,
+    stored,
+    winning_table,
+    winning_text,
+)
 from benchmarks.validation.grid_frame import mark, starred
 from benchmarks.validation.outside import outside, outside_table
 from benchmarks.validation.planning_tables import ever_text, planned_table, watched_table
@@ -65,7 +72,7 @@ def build() -> str:
     )
     parts = [
         "# Validation: are the numbers right, and do the intervals cover?",
-        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid`, `raters_grid`, `preferences` and `coverage` in "
+        "Made by `python -m benchmarks.validation.write` from the results of `checks`, `agreement_grid`, `conger_grid`, `numbers_grid`, `mixed_grid`, `alternative_grid`, `winning_candidates`, `labels_grid`, `gain_grid`, `sequential_grid`, `plan_grid`, `finite_grid`, `raters_grid`, `preferences` and `coverage` in "
         "`benchmarks/validation`; each of them can be run again with one command.",
         "## Against other implementations and published tables",
         "Random tables of 2-6 raters, 2-30 units and 2-5 labels, from chance to near agreement, some with missing ratings.",
@@ -95,7 +102,7 @@ def build() -> str:
         "\n".join(_numbers(numbers)),
         "### Intraclass correlations of unbalanced raters",
         f"{mixed['about']['runs']:,} studies a design, last run on {mixed['about']['date']}: k of the raters on each unit. The model's interval takes units as "
-        "independent, and for ICC(2,1) raters as drawn at random: its truth is that of the population of raters, drawn anew in each study. The "
+        "independent, and for ICC(1,1) and ICC(2,1) raters as drawn at random: its truth is that of the population of raters, drawn anew in each study. The "
         "other truths are those of 60,000 units by the same raters. The share in brackets is that of the studies with an interval: an estimate of 0 has none from the jackknife. "
         f"Every interval includes its estimate: {'yes' if _all_hold(mixed) else 'NO'}.",
         "\n".join(_mixed(mixed)),
@@ -106,6 +113,8 @@ def build() -> str:
         "of studies or more, hold in nearly all. These bounds stand beside it, under that name. The advantage probability (rho) has the bootstrap's interval. "
         f"Every interval, and every pair of bounds, includes its estimate: {'yes' if _all_hold(panels) else 'NO'}.",
         "\n".join(_panels(panels)),
+        winning_text(tried := stored("winning_candidates")),
+        "\n".join(winning_table(tried)),
         "### Strengths from pairwise preferences",
         preferences_text(pairs),
         "\n".join(preferences_table(pairs)),
@@ -128,6 +137,9 @@ def build() -> str:
         "The widths are those of helped macro precision. "
         f"Every interval includes its estimate: {'yes' if _all_hold(finite) else 'NO'}.",
         "\n".join(_finite(finite)),
+        "## Coverage of prediction-powered 95 % intervals for labels of any task",
+        labels_text(labels := stored("labels_grid")),
+        "\n".join(labels_table(labels)),
         "## Coverage of metrics' 95 % intervals for raters like these, and for these items",
         f"{raters['about']['runs']:,} simulated studies a design, last run on {raters['about']['date']}: {RATERS_ABOUT} "
         f"Every interval includes its estimate: {'yes' if _all_hold(raters) else 'NO'}.",
@@ -242,19 +254,22 @@ def _numbers(numbers: dict[str, Any]) -> Iterator[str]:
 
 
 MIXED = {
+    "icc_1_1_mixed": "ICC(1,1), jackknife",
     "icc_2_1_mixed": "ICC(2,1), jackknife",
     "icc_3_1_mixed": "ICC(3,1), jackknife",
+    "icc_1_1_mixed_f": "ICC(1,1), model",
     "icc_2_1_mixed_f": "ICC(2,1), model",
     "icc_3_1_mixed_f": "ICC(3,1), model",
 }
 
 
 def _mixed(mixed: dict[str, Any]) -> Iterator[str]:
-    yield "| design | true ICC(3,1) | " + " | ".join(MIXED.values()) + " |"
+    yield "| design | true ICC(3,1), or (1,1) | " + " | ".join(MIXED.values()) + " |"
     yield "|---|---|" + "---|" * len(MIXED)
     for name, row in mixed["coverage"].items():
         cells = " | ".join(_share(row.get(figure)) for figure in MIXED)
-        yield f"| {name} | {row['icc_3_1_mixed_f']['truth']:.2f} | {cells} |"
+        true = row.get("icc_3_1_mixed_f") or row["icc_1_1_mixed_f"]
+        yield f"| {name} | {true['truth']:.2f} | {cells} |"
 
 
 def _panels(panels: dict[str, Any]) -> Iterator[str]:

@@ -206,7 +206,7 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:
 
     ``t = mean(d) / (sd(d) / sqrt(n))`` with n - 1 degrees of freedom, d = a - b over the n units where neither is ``nan``.
     It takes units as independent: give one value per instance. p is ``nan`` with fewer than two pairs and where
-    all differences are 0; where they are equal and not 0, p is 0.
+    all differences are the same, whose t is infinite or 0 / 0.
 
     >>> round(paired_t_test([1, 2, 3, 4], [0, 2, 1, 2]).p, 4)
     0.0796
@@ -218,8 +218,8 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> Comparison:
         return Comparison(point, NAN, "paired t-test: fewer than two pairs")
     method = f"paired t-test, {d.size - 1} degrees of freedom"
     spread = float(d.std(ddof=1)) / d.size**0.5
-    if spread == 0.0:
-        return Comparison(point, 0.0 if d[0] else NAN, method)
+    if np.ptp(d) <= 1e-12 * max(1.0, float(np.abs(d).max())):  # t would be infinite, or 0 / 0
+        return Comparison(point, NAN, f"{method}: all differences are the same")
     from scipy.special import stdtr  # imported late: it takes 5 MB, and only intervals and tests need it
 
     return Comparison(point, float(2 * stdtr(d.size - 1, -abs(d.mean()) / spread)), method)

@@ -21,6 +21,9 @@ NO_CHANCE = "this rater and the rest always gave the same label"
 #: Ratings looked at together.
 _BLOCK = 100_000
 
+#: Why one rater's agreement with the others has no interval.
+DESCRIBED = "none: it describes this rater on these units"
+
 
 @dataclass(frozen=True, eq=False)
 class RestAgreement:
@@ -45,8 +48,8 @@ class RestAgreement:
             return undefined(NO_REST), undefined(NO_REST)
         kappa = float(self.kappa[index])
         return (
-            Estimate(float(self.agreement[index]), n=n),
-            undefined(NO_CHANCE, n=n) if np.isnan(kappa) else Estimate(kappa, n=n),
+            Estimate(float(self.agreement[index]), n=n, interval=DESCRIBED),
+            undefined(NO_CHANCE, n=n) if np.isnan(kappa) else Estimate(kappa, n=n, interval=DESCRIBED),
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -111,6 +111,11 @@ def all_pairs(
         )
         for a, b in pairs
     ]
+    return holm_corrected(found)
+
+
+def holm_corrected(found: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
+    """The same differences with Holm's correction of the permutation's p values over them all."""
     adjusted = holm([one.p_permutation for one in found])
     return tuple(replace(one, p_holm=float(p)) for one, p in zip(found, adjusted, strict=True))
 

@@ -48,6 +48,9 @@ FURTHER = {
     "icc_1_1_mixed": "Intraclass correlation ICC(1,1), mixed model",
     "icc_2_1_mixed": "Intraclass correlation ICC(2,1), mixed model",
     "icc_3_1_mixed": "Intraclass correlation ICC(3,1), mixed model",
+    "icc_1_k_mixed": "Intraclass correlation ICC(1,k), mixed model",
+    "icc_2_k_mixed": "Intraclass correlation ICC(2,k), mixed model",
+    "icc_3_k_mixed": "Intraclass correlation ICC(3,k), mixed model",
 }
 
 

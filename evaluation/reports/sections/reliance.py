@@ -41,8 +41,8 @@ ACCURACIES = {
 class _Words:
     """What a report says where it depends on what makes an answer right."""
 
-    #: With ``people``, ``ai`` and ``self``: the two shares.
-    prose: str
+    #: With ``people`` and ``share``: where the model was right, and where it was wrong.
+    prose: tuple[str, str]
     case: str
     accuracy_title: str
 
@@ -50,15 +50,20 @@ class _Words:
 #: What makes an answer right (``AnsweredTwice.right``) -> words.
 WORDS = {
     "gold_label": _Words(
-        "Where {people} were wrong at first and the model right, they then got it right in {ai}; where they were right and the model "
-        "wrong, they stayed right in {self}.",
+        (
+            "Where {people} were wrong at first and the model right, they then got it right in {share}.",
+            "Where {people} were right at first and the model wrong, they stayed right in {share}.",
+        ),
         "A case is one person’s answers before and after the explanation; the model’s answer is its own answer to the same "
         "question, which the explanation argues for. ",
         "Right answers of people, of the model, and of people with the model, %",
     ),
     "real_output": _Words(
-        "Where {people} guessed wrong at first and the model answered the follow-up as it had answered the starter question, they then "
-        "predicted it right in {ai}; where they guessed right and it answered otherwise, they stayed right in {self}.",
+        (
+            "Where {people} guessed wrong at first and the model answered the follow-up as it had answered the starter question, "
+            "they then predicted it right in {share}.",
+            "Where {people} guessed right at first and the model answered otherwise, they stayed right in {share}.",
+        ),
         "A case is one person’s first guess and the answer after the explanation; the model’s answer is the answer that the model gave "
         "to the starter question, and the correct answer is what it really answered to the follow-up: the model is right where these "
         "two are the same. ",
@@ -90,16 +95,7 @@ def reliance(ctx: Context) -> Section | None:
     return Section(
         id="reliance",
         title="Reliance on the model",
-        prose=[
-            CountedSentence(
-                words.prose.format(
-                    people=ctx.people,
-                    ai=stated(whole.ai_reliance, "case", "percent"),
-                    self=stated(whole.self_reliance, "case", "percent"),
-                ),
-                min(whole.ai_reliance.n, whole.self_reliance.n),
-            )
-        ],
+        prose=_prose(ctx.people, words, whole),
         blocks=[
             _measures(ctx, answers, systems, found),
             _accuracies(found, words.accuracy_title),
@@ -114,6 +110,17 @@ def reliance(ctx: Context) -> Section | None:
             *_abstained(ctx, asked, answers),
         ],
     )
+
+
+def _prose(people: str, words: _Words, whole: Reliance) -> list[str]:
+    """A sentence for each of the two shares, or why it isn't defined."""
+    shares = {"Relative AI reliance": whole.ai_reliance, "Relative self-reliance": whole.self_reliance}
+    return [
+        CountedSentence(text.format(people=people, share=stated(share, "case", "percent")), share.n)
+        if share.defined
+        else f"{title} is not defined: {share.reason}."
+        for (title, share), text in zip(shares.items(), words.prose, strict=True)
+    ]
 
 
 def _abstained(ctx: Context, asked: AnsweredTwice, answers: OwnAnswers) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,11 +10,12 @@ from evaluation.metrics.paired import (
     PairedDifference,
     all_pairs,
     averaged_over_systems,
+    holm_corrected,
     normal_against_forced,
     precision_by_instance,
 )
 from evaluation.reports.columns import rule_of
-from evaluation.reports.comparing import DIFFERENCE_COLUMNS, difference_cells, means_cells, p_cell
+from evaluation.reports.comparing import DIFFERENCE_COLUMNS, difference_cells
 from evaluation.reports.content import Figure, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
 from evaluation.reports.method_titles import method_title
@@ -43,10 +44,12 @@ def p1_table2(ctx: Context) -> Section | None:
         shared = set.intersection(*(set(found) for found in values.values()))
         values = {name: {k: v for k, v in found.items() if k in shared} for name, found in values.items()}
     pairs = all_pairs(values, rng=rng, replicates=replicates)
-    forced = [
-        normal_against_forced(table, a, b, _right(ctx, a), rng=rng, replicates=replicates)
-        for a, b in _forced(ctx, everyone)
-    ]
+    forced = holm_corrected(
+        [
+            normal_against_forced(table, a, b, _right(ctx, a), rng=rng, replicates=replicates)
+            for a, b in _forced(ctx, everyone)
+        ]
+    )
     blocks: list[Table | Figure] = [_forced_table(ctx, forced, rule)] if forced else []
     blocks += [*_averages(ctx, values, rule), _pairs_table(pairs, rule), _figure(pairs)] if pairs else []
     return Section(
@@ -102,21 +105,17 @@ def _sentence(one: PairedDifference, which: str = "") -> str:
     )
 
 
-def _forced_table(ctx: Context, forced: list[PairedDifference], rule: str) -> Table:
+def _forced_table(ctx: Context, forced: Sequence[PairedDifference], rule: str) -> Table:
     return Table(
         id="p1-table-2",
         number="P1 Table 2",
         title="Normal against forced explanations: simulation precision, %",
         head=["Dataset", "System"],
-        columns=[TableColumn("Normal"), TableColumn("Forced"), TableColumn("Δ"), TableColumn("p")],
-        rows=[
-            TableRow(
-                [ctx.dataset, one.first],
-                [*means_cells(one, rule), p_cell(one.p_permutation, one.difference.n)],
-            )
-            for one in forced
+        columns=[TableColumn("Normal"), TableColumn("Forced"), TableColumn("Δ"), *DIFFERENCE_COLUMNS[3:]],
+        rows=[TableRow([ctx.dataset, one.first], difference_cells(one, rule)) for one in forced],
+        notes=[
+            "Only instances that the system answers correctly under normal prompting. p: Holm’s correction is over the rows."
         ],
-        notes=["Only instances that the system answers correctly under normal prompting."],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evaluation.agreement import holm
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.metrics import task_accuracy
 from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn, TableRow
@@ -114,16 +115,25 @@ def _chance(systems: list[str], found: list[tuple[Estimate, float]]) -> Table:
         id="p3-table-4-chance",
         title="Theil’s U of utility and task accuracy by chance alone",
         head=["Rationales of"],
-        columns=[TableColumn("Mean over permutations"), TableColumn("p")],
+        columns=[TableColumn("Mean over permutations"), TableColumn("p"), TableColumn("p (Holm)")],
         rows=[
             TableRow(
                 [name or "Overall"],
-                [Cell.of(by_chance), Cell.number(p, shape="p", n=by_chance.n, reason=by_chance.reason)],
+                [
+                    Cell.of(by_chance),
+                    *(
+                        Cell.number(float(one), shape="p", n=by_chance.n, reason=by_chance.reason)
+                        for one in (p, corrected)
+                    ),
+                ],
             )
-            for name, (by_chance, p) in zip(systems, found, strict=True)
+            for name, (by_chance, p), corrected in zip(
+                systems, found, holm([p for _, p in found]), strict=True
+            )
         ],
         notes=[
-            "1,000 random permutations of task accuracy over the rationales. p: how often U is at least as large as in P3 Table 4."
+            "1,000 random permutations of task accuracy over the rationales. p: how often U is at least as large as in P3 Table 4; beside it "
+            "after Holm’s correction over the rows."
         ],
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from annotator.models import Study
 from evaluation.core.estimate import Estimate, undefined
 from evaluation.metrics import task_accuracy, utility_by_system, utility_classes
-from evaluation.metrics.paired import PairedDifference, paired_difference
+from evaluation.metrics.paired import PairedDifference, holm_corrected, paired_difference
 from evaluation.reports.columns import labelled_items
 from evaluation.reports.content import Cell, Section, Table, TableColumn, TableRow
 from evaluation.reports.context import Context
@@ -111,29 +111,38 @@ def _differences(ctx: Context, order: list[str], trained: list[str]) -> Table:
             for key in CLASSES:
                 values[system][key][instance] = float(label == key)
     rng = np.random.default_rng([ctx.choices.seed, 7])
-    lines = []
-    for after in trained:
-        for other in (name for name in order if name != after):
-            for key, title in CLASSES.items():
-                pair = paired_difference(
-                    values[after][key],
-                    values[other][key],
-                    names=(after, other),
-                    rng=rng,
-                    replicates=ctx.choices.replicates,
-                )
-                lines.append(TableRow([after, other, title], _cells(pair, rows.rule)))
+    compared = [
+        (key, after, other) for after in trained for other in order if other != after for key in CLASSES
+    ]
+    pairs = holm_corrected(
+        [
+            paired_difference(
+                values[after][key],
+                values[other][key],
+                names=(after, other),
+                rng=rng,
+                replicates=ctx.choices.replicates,
+            )
+            for key, after, other in compared
+        ]
+    )
     return Table(
         id="p3-table-7-differences",
         title="Differences of the shares, paired by question",
         head=["After training", "Other", "Measure"],
         columns=[
             TableColumn("Difference"),
-            TableColumn("p (permutation)"),
+            TableColumn("p (Holm)"),
             TableColumn("p (t-test)"),
             TableColumn("Questions"),
         ],
-        rows=lines,
+        rows=[
+            TableRow([after, other, CLASSES[key]], _cells(pair, rows.rule))
+            for (key, after, other), pair in zip(compared, pairs, strict=True)
+        ],
+        notes=[
+            "p: permutation within questions, after Holm’s correction over all rows; that of the paired t-test isn’t corrected."
+        ],
     )
 
 
@@ -141,7 +150,7 @@ def _cells(pair: PairedDifference, rule: str) -> list[Cell]:
     reason = "no difference that could be tested"
     return [
         Cell.of(pair.difference, shape="percent", rule=rule),
-        Cell.number(pair.p_permutation, shape="p", n=pair.difference.n, reason=reason),
+        Cell.number(pair.p_holm, shape="p", n=pair.difference.n, reason=reason),
         Cell.number(pair.p_t, shape="p", n=pair.difference.n, reason=reason),
         Cell.count(pair.difference.n),
     ]

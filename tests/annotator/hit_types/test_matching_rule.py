@@ -24,8 +24,8 @@ def test_leads_instructions_exam_and_prompt_follow_the_rule(given: dict[str, str
     assert ("A point counts as a whole" in study.instructions) == (rule == "whole")
     assert {question.payload["matching"] for question in study.exam} == {rule}
     keys = {question.key for question in study.exam}
-    assert ("medical-a-part-is-enough" in keys) == (rule == "part")
-    assert ("medical-only-a-part" in keys) == (rule == "whole")
+    assert ("medical-stairs-part" in keys) == (rule == "part")
+    assert ("medical-stairs-whole" in keys) == (rule == "whole")
     lead = study.stages(payload)[1].lead
     assert ("partial match is not enough" in lead) == (rule == "whole")
     assert ("partial match is not enough" in kind.prompt(payload, 1)[0].content) == (rule == "whole")

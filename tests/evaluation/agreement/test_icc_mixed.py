@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evaluation.agreement import Ratings, intraclass_correlation, mixed_correlation, summarize
-from evaluation.agreement.icc import NOT_INDEPENDENT
-from evaluation.agreement.icc_mixed import ALL_AGREE, AT_ZERO, EXACT, MOST_RATERS, is_unbalanced
+from evaluation.agreement.icc import FORMS, NOT_INDEPENDENT
+from evaluation.agreement.icc_mixed import ALL_AGREE, AT_ZERO, EXACT, MOST_RATERS, SAME_RATERS, is_unbalanced
 from evaluation.agreement.output_text import as_text
 from tests.evaluation.agreement.simulate_numbers import NumberDesign
 from tests.evaluation.agreement.tables import SHROUT_FLEISS, random_matrices, ratings_of
-from tests.evaluation.agreement.unbalanced import of_statsmodels, unbalanced
+from tests.evaluation.agreement.unbalanced import of_statsmodels, one_way_of_statsmodels, unbalanced
 
+VALIDATION = Path(__file__).parents[3] / "benchmarks" / "validation"
 NOT_ALL = NumberDesign(60, 1, 6, 3, points=0)
 
 
@@ -33,6 +37,66 @@ def test_against_statsmodels(seed):
         assert found.forms[form].value == pytest.approx(value, abs=1e-8), form
         assert found.jackknife[form].value == found.forms[form].value
     assert [sd**2 for sd in found.sds] == pytest.approx([unit, rater, theirs.scale], abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_one_way_model_against_statsmodels(seed):
+    rows = unbalanced(seed)
+    theirs = one_way_of_statsmodels(rows)
+    unit, rest = float(theirs.cov_re.iloc[0, 0]), float(theirs.scale)
+    table = Ratings.from_rows(rows, level="interval")
+    found, unnamed = mixed_correlation(table), mixed_correlation(table, named=False)
+    assert unnamed.deviance == pytest.approx(-2 * theirs.llf, rel=1e-8)
+    for form in ("ICC(1,1)", "ICC(1,k)"):
+        assert found.forms[form].value == unnamed.forms[form].value == found.jackknife[form].value
+    assert found.forms["ICC(1,1)"].value == pytest.approx(unit / (unit + rest), abs=1e-6)
+    assert set(unnamed.forms) == {"ICC(1,1)", "ICC(1,k)"}
+
+
+def test_forms_of_the_mean_are_the_variance_of_units_in_that_of_their_means():
+    """With k the harmonic mean of the numbers of ratings, e / k is the mean variance of the means of units."""
+    rows = unbalanced(3)
+    table = Ratings.from_rows(rows, level="interval")
+    found = mixed_correlation(table)
+    each = np.array(list(Counter(unit for _, unit, _ in rows).values()))
+    assert found.k == pytest.approx(1 / np.mean(1 / each))
+    u, r, e = (sd**2 for sd in found.sds)
+    assert found.forms["ICC(2,k)"].value == pytest.approx(u / (u + np.mean((r + e) / each)), abs=1e-12)
+    assert found.forms["ICC(3,k)"].value == pytest.approx(u / (u + np.mean(e / each)), abs=1e-12)
+    for form in ("ICC(1,k)", "ICC(2,k)", "ICC(3,k)"):
+        mean, single = found.jackknife[form], found.jackknife[form.replace("k", "1")]
+        for end in ("value", "low", "high"):
+            of_one = getattr(single, end)
+            stepped = found.k * of_one / (1 + (found.k - 1) * of_one)
+            assert getattr(mean, end) == pytest.approx(stepped, abs=1e-12)
+        assert mean.interval == f"{single.interval}; k = {found.k:.2f}"
+    assert found.forms["ICC(1,1)"].interval == found.forms["ICC(1,k)"].interval == SAME_RATERS
+    own = [(f"{r} of {u}", u, y) for r, u, y in rows]  # a rater of its own for each rating
+    free = mixed_correlation(Ratings.from_rows(own[:60], level="interval"))
+    assert 0 <= free.forms["ICC(1,1)"].low < free.forms["ICC(1,1)"].high
+    assert free.forms["ICC(2,1)"].reason.startswith("some raters share no unit")
+
+
+def test_all_six_forms_of_balanced_raters_are_those_of_pingouin():
+    """Recorded with every digit; where a part is negative there, it is 0 here."""
+    recorded = json.loads((VALIDATION / "pingouin_icc.json").read_text("utf-8"))["tables"]
+    compared = 0
+    for case in recorded.values():
+        rows = [
+            (f"r{r}", f"u{u}", str(number))
+            for r, line in enumerate(case["ratings"])
+            for u, number in enumerate(line)
+        ]
+        found = mixed_correlation(Ratings.from_rows(rows, level="interval"), intervals=False)
+        squares = intraclass_correlation(Ratings.from_rows(rows, level="interval"), normal=False).forms
+        if found.sds is None or min(found.sds) < 1e-3:
+            continue
+        assert found.k == pytest.approx(len(case["ratings"]))
+        for form in FORMS:
+            if squares[form].value > 0:
+                assert found.forms[form].value == pytest.approx(case["icc"][form], abs=1e-8), form
+                compared += 1
+    assert compared >= 12
 
 
 def test_balanced_raters_have_the_mean_squares_correlations():
@@ -105,7 +169,7 @@ def test_the_order_of_rows_and_the_names_do_not_matter():
     for other in (again, scaled):
         for form in found.forms:
             assert other.forms[form].value == pytest.approx(found.forms[form].value, abs=1e-8)
-            assert other.forms[form].low == pytest.approx(found.forms[form].low, abs=1e-3)
+            assert other.forms[form].low == pytest.approx(found.forms[form].low, abs=1e-3, nan_ok=True)
             assert other.jackknife[form].high == pytest.approx(found.jackknife[form].high, abs=0.05)
 
 
@@ -123,7 +187,10 @@ def test_a_summary_has_them_where_raters_are_unbalanced_and_nowhere_else():
         line for line in text.splitlines() if line.startswith("ICC(2,1), mixed model")
     )
     unnamed = summarize(table, rng=np.random.default_rng(0), replicates=40, named=False).everyone.further
-    assert {name for name in unnamed if "mixed" in name} == {"icc_1_1_mixed", "icc_1_1_mixed_f"}
+    of_one_way = {"icc_1_1_mixed", "icc_1_1_mixed_f", "icc_1_k_mixed", "icc_1_k_mixed_f"}
+    assert {name for name in unnamed if "mixed" in name} == of_one_way
+    assert {f"icc_{n}_{k}_mixed" for n in "123" for k in "1k"} <= set(further)
+    assert "ICC(1,k), mixed model" in text
     bare = summarize(table).everyone.further["icc_2_1_mixed"]
     assert (bare.value, bare.interval) == (further["icc_2_1_mixed"].value, "none asked for")
     balanced = ratings_of(SHROUT_FLEISS, level="interval")
@@ -147,8 +214,10 @@ def test_what_cannot_be_fitted_says_why():
     def reason(rows, **options):
         table = Ratings.from_rows(rows, level="interval")
         found = mixed_correlation(table, **options).forms
-        (why,) = {one.reason for one in found.values()}
-        return why
+        for single in ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)"):
+            if single in found:
+                assert found[single.replace("1)", "k)")].reason == found[single].reason
+        return found["ICC(2,1)" if "ICC(2,1)" in found else "ICC(1,1)"].reason
 
     assert reason([]) == "there are fewer than two raters"
     assert reason([("a", "u", "1"), ("a", "v", "2")]) == "there are fewer than two raters"

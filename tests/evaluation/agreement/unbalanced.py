@@ -35,3 +35,15 @@ def of_statsmodels(rows: list[tuple[str, str, str]]) -> Any:
             "y ~ 1", groups=np.ones(len(frame)), vc_formula=parts, re_formula="0", data=frame
         )
         return model.fit(reml=True, method="bfgs", gtol=1e-9)
+
+
+def one_way_of_statsmodels(rows: list[tuple[str, str, str]]) -> Any:
+    """The fit of the model with a part of units and none of raters."""
+    import pandas as pd
+    from statsmodels.regression.mixed_linear_model import MixedLM
+
+    frame = pd.DataFrame(rows, columns=["rater", "unit", "y"]).astype({"y": float})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MixedLM.from_formula("y ~ 1", groups=frame["unit"], data=frame)
+        return model.fit(reml=True, method="bfgs", gtol=1e-9)

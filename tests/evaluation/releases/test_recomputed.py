@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from itertools import combinations, permutations
 from string import punctuation
@@ -47,9 +49,11 @@ SEED = 7
 
 
 def p1_data() -> Study:
-    """Four instances; four systems and a forced one; two generators of eight follow-ups and a baseline of three; three raters."""
+    """Four instances; four systems and a forced one; two generators of eight follow-ups and a baseline of three; three people, two simulators."""
     study, rng = make_study(), np.random.default_rng(5)
     raters = [make_rater(name) for name in ("ann", "bob", "cy")]
+    simulators = [make_rater(name, kind="simulator", source="simulator") for name in ("sim-1", "sim-2")]
+    own = np.random.default_rng(6)
     for instance in "wxyz":
         for system in SYSTEMS:
             written = [(f"g{number % 2}", "counterfactual") for number in range(16)]
@@ -65,6 +69,10 @@ def p1_data() -> Study:
                     make_judgment(
                         item, rater, str(rng.choice(["yes", "no", "cannot_guess"], p=[0.45, 0.3, 0.25]))
                     )
+                for rater in simulators:
+                    make_judgment(
+                        item, rater, str(own.choice(["yes", "no", "cannot_guess"], p=[0.6, 0.3, 0.1]))
+                    )
     for name, (model, method) in SYSTEMS.items():
         system_is(name, model, method)
     typed(study, "simulation")
@@ -78,11 +86,12 @@ def frame(file: io.BytesIO) -> pd.DataFrame:
     tables = {
         name: pd.DataFrame(rows_of(file, name)).set_index("id")
         for name in (
-            "judgment", "item", "follow_up", "output",
+            "rater", "judgment", "item", "follow_up", "output",
             "explanation", "instance", "system",
         )
     }  # fmt: skip
     judged = tables["judgment"]
+    judged = judged[judged["rater_id"].map(tables["rater"]["kind"]) == "human"]
     answer = judged["response"].map(
         lambda given: given["answer"] if given.get("helpful") != "no" else "cannot guess"
     )
@@ -131,13 +140,57 @@ def jaccard(first: str, second: str) -> float:
     return len(a & b) / len(a | b)
 
 
-def generality(rows: pd.DataFrame) -> pd.Series:
+def bleu(hypothesis: str, reference: str) -> float:
+    """Papineni's BLEU of one sentence with one reference: up to four words, exponential smoothing, effective order."""
+    said, asked = hypothesis.split(), reference.split()
+    logs, halvings, shared = [], 0, 0
+    for order in range(1, min(4, len(said)) + 1):
+        grams, wanted = (
+            Counter(zip(*(words[i:] for i in range(order)), strict=False)) for words in (said, asked)
+        )
+        found = sum((grams & wanted).values())
+        halvings, shared = halvings + (found == 0), shared + found
+        logs.append(np.log((found or 0.5**halvings) / sum(grams.values())))
+    return float(np.exp(np.mean(logs) + min(0, 1 - len(asked) / len(said)))) if shared else 0.0
+
+
+def cosine_in(texts: Iterable[str]) -> Callable[[str, str], float]:
+    """The cosine of TF-IDF vectors over these texts. The export has the texts that the vectors come from."""
+    corpus = [set(text.split()) for text in set(texts)]
+    idf = {
+        word: np.log((1 + len(corpus)) / (1 + sum(word in words for words in corpus))) + 1
+        for word in set().union(*corpus)
+    }
+
+    def vector(text: str) -> dict[str, float]:
+        weights = {word: count * idf[word] for word, count in Counter(text.split()).items()}
+        length = np.sqrt(sum(weight**2 for weight in weights.values()))
+        return {word: weight / length for word, weight in weights.items()}
+
+    vectors = {text: vector(text) for text in set(texts)}
+
+    def cosine(first: str, second: str) -> float:
+        ours, theirs = vectors[first], vectors[second]
+        return sum(weight * theirs.get(word, 0.0) for word, weight in ours.items())
+
+    return cosine
+
+
+def kappa(first: pd.Series, second: pd.Series) -> float:
+    """Cohen's kappa of two raters over the items that both judged."""
+    table = pd.crosstab(first, second, normalize=True)
+    table = table.reindex(index=(every := table.index.union(table.columns)), columns=every, fill_value=0)
+    by_chance = table.sum(axis=1) @ table.sum(axis=0)
+    return float((np.trace(table) - by_chance) / (1 - by_chance))
+
+
+def generality(rows: pd.DataFrame, similar: Callable[[str, str], float] = jaccard) -> pd.Series:
     """One minus the mean similarity of ordered pairs of an explanation's simulatable follow-ups (section 3.1)."""
     simulatable = rows[rows.said.notna() & (rows.said != "cannot guess")]
     groups = simulatable.groupby(["instance_id", "name"]).text
     return groups.apply(
         lambda texts: (
-            1 - np.mean([jaccard(a, b) for a, b in permutations(texts, 2)]) if len(texts) > 1 else np.nan
+            1 - np.mean([similar(a, b) for a, b in permutations(texts, 2)]) if len(texts) > 1 else np.nan
         )
     )
 
@@ -209,18 +262,26 @@ def test_p1s_tables_by_the_papers_formulas() -> None:
     parts = {name: every[every.generator == name] for name in set(every.generator)} | {
         "mixed: g0 + g1": plain
     }
-    for name, part in parts.items():
-        assert shown("p1-table-1", row=name, column="Generality Jaccard") == pytest.approx(
-            generality(part).mean(), abs=1e-12
+    similarities = {"Jaccard": jaccard, "BLEU": bleu, "Cosine": cosine_in(every.text)}
+    diverse = {
+        (title, name): generality(part, similar)
+        for title, similar in similarities.items()
+        for name, part in parts.items()
+    }
+    for (title, name), value in diverse.items():
+        assert shown("p1-table-1", row=name, column=f"Generality {title}") == pytest.approx(
+            value.mean(), abs=1e-10
         )
+    for name, part in parts.items():
         assert shown("p1-table-1", row=name, column="Simulatable") == pytest.approx(share(part), abs=1e-12)
-    by_instance = {name: generality(part).groupby("instance_id").mean() for name, part in parts.items()}
-    difference = (by_instance["mixed: g0 + g1"] - by_instance["g0 · baseline"]).dropna()
-    cells = cells_of(content, "p1-table-1-differences")
-    cell = cells["Jaccard mixed: g0 + g1 g0 · baseline", "Difference"]
-    assert (cell["value"], cell["n"]) == (pytest.approx(difference.mean(), abs=1e-12), len(difference))
-    p = cells["Jaccard mixed: g0 + g1 g0 · baseline", "p (t-test)"]["value"]
-    assert p == pytest.approx(ttest_1samp(difference, 0).pvalue, abs=1e-12)
+    for title in similarities:
+        by_instance = {name: diverse[title, name].groupby("instance_id").mean() for name in parts}
+        difference = (by_instance["mixed: g0 + g1"] - by_instance["g0 · baseline"]).dropna()
+        cells = cells_of(content, "p1-table-1-differences")
+        cell = cells[f"{title} mixed: g0 + g1 g0 · baseline", "Difference"]
+        assert (cell["value"], cell["n"]) == (pytest.approx(difference.mean(), abs=1e-10), len(difference))
+        p = cells[f"{title} mixed: g0 + g1 g0 · baseline", "p (t-test)"]["value"]
+        assert p == pytest.approx(ttest_1samp(difference, 0).pvalue, abs=1e-10)
 
     # Table 5 (values that differ by rounding alone are ties there): generality and precision over the systems of an instance, then the mean over instances.
     pairs = pd.DataFrame({"generality": generality(plain), "precision": precision(plain)}).dropna()
@@ -234,16 +295,23 @@ def test_p1s_tables_by_the_papers_formulas() -> None:
             np.mean(each), abs=1e-8
         )
 
-    # Table 3: Cohen's kappa of every two people on all labels, then the mean.
+    # Table 3: Cohen's kappa of every two people, and of every person with each simulator, then the mean.
     judged = pd.DataFrame(rows_of(file, "judgment"))
+    raters = pd.DataFrame(rows_of(file, "rater")).set_index("id")
     judged["said"] = judged.response.map(
         lambda given: given["answer"] if given.get("helpful") != "no" else "?"
     )
     wide = judged.pivot(index="item_id", columns="rater_id", values="said")
-    kappas = []
-    for one, other in combinations(wide, 2):
-        table = pd.crosstab(wide[one], wide[other], normalize=True)
-        by_chance = table.sum(axis=1) @ table.sum(axis=0)
-        kappas.append((np.trace(table) - by_chance) / (1 - by_chance))
-    cell = cells_of(content, "agreement-simulation")["Cohen’s κ, people with each other", "All labels Value"]
-    assert cell["value"] == pytest.approx(np.mean(kappas), abs=1e-12)
+    people = [one for one in wide if raters.kind[one] == "human"]
+    for labels, said in (("All labels", wide), ("Without “cannot guess”", wide.where(wide != "?"))):
+        row = next(head for head, _ in cells_of(content, "p1-table-3") if head.endswith(labels))
+        of_people = np.mean([kappa(said[a], said[b]) for a, b in combinations(people, 2)])
+        assert shown("p1-table-3", row=row, column="H–H") == pytest.approx(of_people, abs=1e-12)
+        cell = cells_of(content, "agreement-simulation")[
+            "Cohen’s κ, people with each other", f"{labels} Value"
+        ]
+        assert cell["value"] == pytest.approx(of_people, abs=1e-12)
+        for simulator in set(wide) - set(people):
+            value = np.mean([kappa(said[person], said[simulator]) for person in people])
+            name = raters.name[simulator]
+            assert shown("p1-table-3", row=row, column=f"H–{name}") == pytest.approx(value, abs=1e-12)

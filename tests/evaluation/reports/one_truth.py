@@ -243,8 +243,31 @@ def figures_shared(content: Content) -> dict[Identity, dict[str, Cell]]:
     return {identity: cells for identity, cells in found.items() if len(cells) > 1}
 
 
+def check_tables(content: Content) -> int:
+    """Every figure of a table says why it isn't defined, or has an interval or says why not; p values of several rows are corrected.
+
+    Returns how many figures that are.
+    """
+    checked = 0
+    for table in (b for s in content["sections"] for b in s["blocks"] if b["kind"] == "table"):
+        labels = [column["label"] for column in table["columns"]]
+        for row in table["rows"]:
+            for label, cell in zip(labels, row["cells"], strict=True):
+                if cell["kind"] != "number":
+                    continue
+                where = (table["id"], row["head"], label, cell)
+                assert cell["value"] is not None or cell["reason"], where
+                assert cell["low"] is None or cell["n"], where
+                checked += 1
+        tested = [label for label in labels if re.match(r"p( |$)", label)]
+        if tested and len(table["rows"]) > 1:
+            assert {"p (Holm)", "p (adjusted)"} & set(tested), (table["id"], labels)
+    return checked
+
+
 def check_one_truth(content: Content) -> int:
     """Compare every figure that several places of a report share; returns how many that are."""
+    assert check_tables(content)
     shared = figures_shared(content)
     for identity, cells in shared.items():
         values = {place: _said(cell) for place, cell in cells.items()}

@@ -317,7 +317,7 @@ def test_p3_tables_14_and_15_across_two_studies():
     )
     order = ("leakage", "novelty", "association", "contrast")
     place = {"association": 0, "contrast": 1, "novelty": 2, "leakage": 3}
-    by_hand = property_model(
+    of_model = (
         [row[3] for row in answers],
         {name: [held[row[0], row[1]][place[name]] for row in answers] for name in order},
         {
@@ -326,6 +326,7 @@ def test_p3_tables_14_and_15_across_two_studies():
             "human prior": [str(row[2]) for row in answers],
         },
     )
+    by_hand = property_model(*of_model)
     assert not by_hand.reason
     (first, second), top = next(iter(by_hand.pairs.items()))
     report = in_every_form(
@@ -364,6 +365,28 @@ def test_p3_tables_14_and_15_across_two_studies():
     section = next(s for s in (report.content or {})["sections"] if s["id"] == "p3-table-14")
     assert any("grammaticality" in note for note in section["notes"])  # nobody judged it
     assert cells["(Intercept)", "Increase over the base Log odds"]["n"] == 12
+    by_laplace = property_model(*of_model, method="laplace")
+    assert not by_laplace.reason
+    content = report.content or {}
+    cells = cells_of(content, "p3-table-14-laplace")
+    for name in order:
+        for column, side in (("Present", by_laplace.present), ("Absent", by_laplace.absent)):
+            found = cells[name.capitalize(), column]
+            assert found["value"] == pytest.approx(side[name].value, abs=1e-8)
+            assert found["n"] == 12
+    cells = cells_of(content, "p3-table-15-laplace")
+    pairs = list(by_hand.pairs)[:10]  # in the order of Table 15, though the values are Laplace's
+    expected = {"(Intercept)": by_laplace.intercept} | {
+        f"+ {a} + {b}": by_laplace.pairs[a, b] for a, b in pairs
+    }
+    assert list(dict.fromkeys(head for head, _ in cells)) == list(expected)
+    for head, value in expected.items():
+        assert cells[head, "Log odds"]["value"] == pytest.approx(value.value, abs=1e-8)
+        sd = (value.high - value.value) / 1.959963984540054
+        assert cells[head, "SD"]["value"] == pytest.approx(sd, abs=1e-8)
+    random = cells_of(content, "p3-table-14-random")
+    for name, sd in by_laplace.random_sd.items():
+        assert random[name, "By Laplace’s approximation"]["value"] == pytest.approx(sd, abs=1e-8)
 
 
 def test_the_documentation_maps_every_number():

@@ -49,6 +49,19 @@ def test_intervals_and_reasons_are_in_the_table():
     assert "at least 8 instances" in cells_of(content, "reliance-accuracy")["All", "Right after"]["interval"]
 
 
+def test_each_share_has_a_sentence_and_says_if_it_is_not_defined():
+    content = computed(p3_utility_study(), replicates=100).content
+    prose = next(one for one in content["sections"] if one["id"] == "reliance")["prose"]
+    cells = cells_of(content, "reliance")
+    ai, own = (cells["All", f"Relative {what}"] for what in ("AI reliance", "self-reliance"))
+    assert ai["value"] is None
+    assert prose[0] == f"Relative AI reliance is not defined: {ai['reason']}."
+    assert prose[1].startswith(
+        "Where people were right at first and the model wrong, they stayed right in 100.0 %"
+    )
+    assert f"(n = {own['n']} case;" in prose[1]
+
+
 def test_generalization_questions_have_it_once_the_models_answers_are_known():
     study = p3_generalization_study()
     Explanation.objects.update(output="")
