@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from pathlib import Path
 LOCK = Path(__file__).parents[1] / ".setup.lock"
 #: Another checkout may be installing at the same time.
 WAIT = ["-o", "DPkg::Lock::Timeout=600"]
+#: Why a package couldn't be installed. Nobody tries again for an hour: without a network each attempt takes long.
+FAILED, AN_HOUR = Path(__file__).parents[1] / ".pytest_cache/v/foretell/apt", 3600.0
 
 
 class NotInstalled(RuntimeError):
@@ -26,9 +29,18 @@ def apt_install(package: str, *, installed: Callable[[], bool]) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     with open(LOCK, "w") as lock:  # every process of a test session looks for it at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not installed():
+        if installed():
+            return
+        reason = FAILED / package
+        if reason.exists() and time.time() - reason.stat().st_mtime < AN_HOUR:
+            raise NotInstalled(reason.read_text(encoding="utf-8"))
+        try:
             run(["apt-get", "update", "-qq"], environment)
             run(["apt-get", *WAIT, "install", "-y", "-qq", "--no-install-recommends", package], environment)
+        except (NotInstalled, subprocess.TimeoutExpired) as error:
+            reason.parent.mkdir(parents=True, exist_ok=True)
+            reason.write_text(str(error), encoding="utf-8")
+            raise
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> None:

@@ -1,4 +1,8 @@
-"""Find a Chromium: Debian's if installed, otherwise Playwright's, otherwise Debian's through apt (as root)."""
+"""Find a Chromium: Debian's headless shell, which root installs, or Debian's Chromium, otherwise Playwright's.
+
+The headless shell has the same engine without the windows, tabs and menus of a desktop, which Chromium also keeps without a
+screen. A page takes half the processor time in it, and a context a fifth.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tests.apt import NotInstalled, apt_install, run
 
+SHELL = "chromium-headless-shell"
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -32,7 +37,7 @@ class NoBrowser(RuntimeError):
 
 def launch(playwright: Playwright) -> Browser:
     tried = []
-    for source in (debian_chromium, playwright_chromium, apt_chromium):
+    for source in (named_chromium, debian_shell, debian_chromium, playwright_chromium, apt_chromium):
         try:
             executable = source(playwright)
             return playwright.chromium.launch(executable_path=executable, args=FLAGS)
@@ -43,9 +48,24 @@ def launch(playwright: Playwright) -> Browser:
     raise NoBrowser("no Chromium found. Install Debian's `chromium`. Tried:\n" + "\n".join(tried))
 
 
-def debian_chromium(playwright: Playwright) -> str:
+def named_chromium(playwright: Playwright) -> str:
     named = os.environ.get("CHROMIUM", "")
-    for candidate in (named, "/usr/bin/chromium", shutil.which("chromium"), shutil.which("chromium-browser")):
+    if not Path(named).is_file():
+        raise NoBrowser("CHROMIUM names no file")
+    return named
+
+
+def debian_shell(playwright: Playwright) -> str:
+    """The headless shell, installed if it's missing."""
+    if not shutil.which(SHELL):
+        apt_install(SHELL, installed=lambda: bool(shutil.which(SHELL)))
+    if found := shutil.which(SHELL):
+        return found
+    raise NoBrowser(f"no {SHELL} on PATH")
+
+
+def debian_chromium(playwright: Playwright) -> str:
+    for candidate in ("/usr/bin/chromium", shutil.which("chromium"), shutil.which("chromium-browser")):
         if candidate and Path(candidate).is_file():
             return candidate
     raise NoBrowser("no chromium on PATH")

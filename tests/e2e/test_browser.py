@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,6 +82,13 @@ def test_a_visitor_finds_nothing_of_the_one_before(style: str, laptops: SharedCo
     assert found == NOTHING
 
 
+@pytest.fixture(autouse=True)
+def failures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No failure of an earlier session."""
+    monkeypatch.setattr(apt, "FAILED", tmp_path)
+    return tmp_path
+
+
 def test_processes_that_need_a_browser_at_the_same_time_install_one(monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[str] = []
 
@@ -100,3 +108,40 @@ def test_processes_that_need_a_browser_at_the_same_time_install_one(monkeypatch:
     with ThreadPoolExecutor(3) as pool:
         assert set(pool.map(browser.apt_chromium, range(3))) == {"/usr/bin/chromium"}
     assert len(commands) == 2, "one update, one installation"
+
+
+@pytest.fixture
+def without_shell(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A machine with Debian's Chromium, whose root asks for the shell; the commands that it runs, all of which fail."""
+    commands: list[str] = []
+
+    def run(command: list[str], environment: dict[str, str]) -> None:
+        commands.append(" ".join(command))
+        raise apt.NotInstalled("no network")
+
+    monkeypatch.setattr(
+        browser.shutil, "which", lambda name: None if name == browser.SHELL else f"/usr/bin/{name}"
+    )
+    monkeypatch.setattr(browser, "debian_chromium", lambda playwright: "/usr/bin/chromium")
+    monkeypatch.setattr(apt, "run", run)
+    monkeypatch.setattr(apt.os, "geteuid", lambda: 0)
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    return commands
+
+
+def test_without_a_network_the_browser_is_debians_chromium(without_shell: list[str]) -> None:
+    class Chromium:
+        def launch(self, executable_path: str, args: list[str]) -> str:
+            return executable_path
+
+    class Installed:
+        chromium = Chromium()
+
+    assert [browser.launch(Installed()) for _ in range(2)] == ["/usr/bin/chromium"] * 2  # type: ignore[arg-type]
+    assert len(without_shell) == 1, "the second process doesn't try again"
+
+
+def test_the_headless_shell_comes_first(without_shell: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser.shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert browser.debian_shell(None) == "/usr/bin/chromium-headless-shell"  # type: ignore[arg-type]
+    assert without_shell == []
