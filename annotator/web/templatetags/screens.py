@@ -260,6 +260,26 @@ def markdown(text: str) -> SafeString:
     return markdown_html(text)
 
 
+#: From this number of characters on, a block takes the whole width beside others.
+_LONG_BLOCK = 90
+
+
+@register.filter
+def block_classes(block: Block) -> str:
+    """The classes of a block's element, by what it is and how long its text is.
+
+    >>> block_classes(Block("rule", "Rule", "Count each claim once.", voice="study"))
+    'block block--study'
+    """
+    more = {
+        "block--answer": block.kind == "answer",
+        "block--long": block.length > _LONG_BLOCK,
+        "block--study": block.voice == "study",
+        "block--fold": bool(block.fold),
+    }
+    return " ".join(["block", *(name for name, applies in more.items() if applies)])
+
+
 @register.filter
 def seconds_until(moment: datetime | None) -> int | str:
     """Whole seconds from now until a moment, never below 0; empty for no moment."""
