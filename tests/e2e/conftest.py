@@ -77,7 +77,15 @@ class SharedContext:
         self.kept = context.new_page()
         self.devtools: CDPSession = context.new_cdp_session(self.kept)
         self.origins: set[str] = set()
+        self.went_offline = False
+        self._set_offline = context.set_offline
+        context.set_offline = self._offline  # type: ignore[method-assign]
         context.on("page", lambda page: page.on("framenavigated", self._visited))
+
+    def _offline(self, offline: bool) -> None:
+        """Remembered, because the browser once never answered this request, for which its library has no limit: who needs it, sends it."""
+        self.went_offline = offline
+        self._set_offline(offline)
 
     def _visited(self, frame: Frame) -> None:
         parts = urlsplit(frame.url)
@@ -97,7 +105,8 @@ class SharedContext:
             if page is not self.kept and not getattr(page, "left_open", False):
                 close(page, target_of(page))
         self.context.unroute_all()
-        self.context.set_offline(False)
+        if self.went_offline:
+            self.context.set_offline(False)
         self.context.clear_cookies()
         self.context.clear_permissions()
         for origin in self.origins:
