@@ -110,8 +110,8 @@ def listens(group: int, port: int) -> bool:
     for process in psutil.process_iter():
         try:
             if os.getpgid(process.pid) == group and any(
-                one.status == psutil.CONN_LISTEN and one.laddr.port == port
-                for one in process.net_connections("tcp")
+                net_connection.status == psutil.CONN_LISTEN and net_connection.laddr.port == port
+                for net_connection in process.net_connections("tcp")
             ):
                 return True
         except (

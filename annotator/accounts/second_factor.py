@@ -203,5 +203,8 @@ def _researchers_page(request: HttpRequest) -> bool:
 
 def _verified(request: HttpRequest) -> bool:
     """Whether this session began with a second factor: here, or at the identity provider if that asks for one."""
-    methods = {one.get("method") for one in get_authentication_records(request, request.user)}
+    methods = {
+        authentication_record.get("method")
+        for authentication_record in get_authentication_records(request, request.user)
+    }
     return "mfa" in methods or ("socialaccount" in methods and bool(settings.OIDC_SECOND_FACTOR))

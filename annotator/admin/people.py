@@ -80,7 +80,7 @@ class UserAdmin(ShowsServiceErrors, DjangoUserAdmin, ModelAdmin):
 
     @admin.action(description="Reset two-factor login (for people who lost their phone)")
     def second_factor_remove(self, request: HttpRequest, rows: QuerySet[User]) -> None:
-        removed = [one for one in rows if second_factor_remove(user=one, by=user_of(request))]
+        removed = [row for row in rows if second_factor_remove(user=row, by=user_of(request))]
         messages.success(
             request, f"{plural(len(removed), 'person', 'people')} can now log in with just a password."
         )
@@ -88,7 +88,7 @@ class UserAdmin(ShowsServiceErrors, DjangoUserAdmin, ModelAdmin):
     @admin.action(description="Log out everywhere")
     def log_out(self, request: HttpRequest, rows: QuerySet[User]) -> None:
         by = user_of(request)
-        ended = sum(sessions_end(sessions=sessions_of(one), user=one, by=by) for one in rows)
+        ended = sum(sessions_end(sessions=sessions_of(row), user=row, by=by) for row in rows)
         messages.success(request, f"{plural(ended, 'session')} ended.")
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:

@@ -187,7 +187,7 @@ class ExclusionAdmin(AddedByService):
     @admin.action(description="Lift the selected exclusions")
     def lift(self, request: HttpRequest, rows: QuerySet[Exclusion]) -> None:
         mine = studies_for(user=request.user, role=REVIEWER)
-        lifted = [exclusion_lift(exclusion=one) for one in rows.filter(study__in=mine)]
+        lifted = [exclusion_lift(exclusion=row) for row in rows.filter(study__in=mine)]
         messages.success(request, f"{plural(len(lifted), 'exclusion')} lifted.")
 
 

@@ -241,10 +241,10 @@ class AdjudicatedItems(APIView):
         study = study_of(request, slug, REVIEWER)
         rows = [
             {
-                "item": one.item, "state": one.state, "adjudicators": len(one.given), "response": one.response,
-                "labels": one.given if one.state in SETTLED else (),
+                "item": adjudicated_item.item, "state": adjudicated_item.state, "adjudicators": len(adjudicated_item.given), "response": adjudicated_item.response,
+                "labels": adjudicated_item.given if adjudicated_item.state in SETTLED else (),
             }
-            for one in adjudicated_items(study=study)
+            for adjudicated_item in adjudicated_items(study=study)
         ]  # fmt: skip
         return Response(AdjudicatedSerializer(rows, many=True).data)
 

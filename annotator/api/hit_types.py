@@ -103,7 +103,7 @@ class SourceField(serializers.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         general = ProhibitNullCharactersValidator | ProhibitSurrogateCharactersValidator
-        self.validators = [one for one in self.validators if not isinstance(one, general)]
+        self.validators = [validator for validator in self.validators if not isinstance(validator, general)]
 
 
 class SourceSerializer(KnownKeysSerializer):
@@ -185,7 +185,7 @@ class FileCheck(APIView):
             return Response(
                 {"kind": "", "name": "", "version": "", "problems": _problems(error.problems), "checks": []}
             )
-        said = [one.as_json() for one in found.checks]
+        said = [check.as_json() for check in found.checks]
         about = {"kind": found.kind, "name": found.name, "version": found.version}
         return Response(about | {"problems": [], "checks": said})
 

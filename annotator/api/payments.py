@@ -123,7 +123,7 @@ class Payments(APIView):
         entries = payments_record(
             study=study, by=person(request), reference=form.validated_data["reference"], amounts=amounts
         )
-        total = sum((one.amount for one in entries), Decimal(0))
+        total = sum((entry.amount for entry in entries), Decimal(0))
         recorded = RecordedSerializer({"participants": len(entries), "total": total})
         return Response(recorded.data, status=status.HTTP_201_CREATED)
 

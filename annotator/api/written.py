@@ -76,11 +76,11 @@ class WrittenAnswers(APIView):
         )
         rows = [
             {
-                "judgment": one.judgment.pk, "item": one.judgment.item.key, "rater": one.judgment.rater.name,
-                "rater_kind": one.judgment.rater.kind, "question": one.question, "asked": one.asked, "text": one.text,
-                "excluded": one.excluded,
+                "judgment": answer.judgment.pk, "item": answer.judgment.item.key, "rater": answer.judgment.rater.name,
+                "rater_kind": answer.judgment.rater.kind, "question": answer.question, "asked": answer.asked, "text": answer.text,
+                "excluded": answer.excluded,
             }
-            for one in page.answers
+            for answer in page.answers
         ]  # fmt: skip
         return Response({"answers": rows, "after": page.after})
 

@@ -20,7 +20,9 @@ class SourceField(forms.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(strip=False, **kwargs)
         self.validators = [
-            one for one in self.validators if not isinstance(one, ProhibitNullCharactersValidator)
+            validator
+            for validator in self.validators
+            if not isinstance(validator, ProhibitNullCharactersValidator)
         ]
 
 

@@ -43,9 +43,13 @@ class GrantForm(ServiceForm):
         workspace_choices(self, user=self.by)
         kinds = {kind.name: kind.title for kind in hit_types().values() if not kind.external}
         #: The types of the workspaces, each by its name and workspace: they can be granted there only.
-        self.own = {(one.type.name, one.type.workspace_id) for one in versions_offered(user=self.by)}
+        self.own = {
+            (version.type.name, version.type.workspace_id) for version in versions_offered(user=self.by)
+        }
         kinds |= {
-            one.type.name: one.title for one in versions_offered(user=self.by) if one.type.name not in kinds
+            version.type.name: version.title
+            for version in versions_offered(user=self.by)
+            if version.type.name not in kinds
         }
         self.fields["hit_type"].choices = list(kinds.items())  # type: ignore[attr-defined]
 

@@ -131,7 +131,9 @@ class StudyForm(forms.ModelForm):
                 field.widget.attrs["rows"] = setting.rows
             if limits := limits_of(Study, name):
                 ends = MinValueValidator | MaxValueValidator
-                field.validators = [one for one in field.validators if not isinstance(one, ends)] + [limits]
+                field.validators = [
+                    validator for validator in field.validators if not isinstance(validator, ends)
+                ] + [limits]
         self._panel_words()
         describe(self)
 

@@ -36,8 +36,8 @@ def plan_read(content: Mapping[str, Any]) -> StudyPlan:
     True
     """
     codes = [
-        PlannedCode(**{**one, "reward": None if one["reward"] is None else Decimal(one["reward"])})
-        for one in content["codes"]
+        PlannedCode(**{**code, "reward": None if code["reward"] is None else Decimal(code["reward"])})
+        for code in content["codes"]
     ]
     chosen = [Chosen(**{**one, "values": tuple(one["values"])}) for one in content["filters"]]
     whole = dict(content) | {

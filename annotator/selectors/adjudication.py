@@ -152,11 +152,11 @@ def _active(study: Study) -> Any:
 
 def labels_of(kind: HitType, payload: JSON, response: JSON) -> Labels:
     """The labels that a response gives: (variable, unit suffix) -> label, without how sure the person is."""
-    asked = {one.name for one in answer_variables(kind)}
+    asked = {answer_variable.name for answer_variable in answer_variables(kind)}
     return {
-        (one.variable, one.unit): one.value
-        for one in kind.to_ratings(payload, response)
-        if one.variable in asked
+        (rating.variable, rating.unit): rating.value
+        for rating in kind.to_ratings(payload, response)
+        if rating.variable in asked
     }
 
 

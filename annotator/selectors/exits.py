@@ -69,5 +69,5 @@ def screened_out(participation: Participation) -> bool:
         return False
     if qualification_revoked(participation):
         return True
-    used = [one for one in attempts_at(participation) if one.submitted_at is not None]
+    used = [attempt for attempt in attempts_at(participation) if attempt.submitted_at is not None]
     return len(used) >= rules["exam_attempts"]

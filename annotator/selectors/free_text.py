@@ -12,4 +12,4 @@ def fields_by_kind(kind: HitType | None, payload: dict[str, Any]) -> dict[str, b
     collected elsewhere have none."""
     if kind is None or kind.external:
         return {}
-    return {one.name: one.kind == "text" for stage in kind.every_stage(payload) for one in stage.fields}
+    return {field.name: field.kind == "text" for stage in kind.every_stage(payload) for field in stage.fields}

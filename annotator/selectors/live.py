@@ -117,15 +117,15 @@ class Live:
 
     @property
     def places(self) -> int:
-        return sum(one.places for one in self.conditions)
+        return sum(condition.places for condition in self.conditions)
 
     @property
     def done(self) -> int:
-        return sum(one.done for one in self.conditions)
+        return sum(condition.done for condition in self.conditions)
 
     @property
     def excluded(self) -> int:
-        return sum(one.excluded for one in self.conditions)
+        return sum(condition.excluded for condition in self.conditions)
 
     @property
     def halted(self) -> bool:
@@ -135,7 +135,7 @@ class Live:
 
     @property
     def held(self) -> int:
-        return sum(one.held for one in self.conditions)
+        return sum(condition.held for condition in self.conditions)
 
     @property
     def whole(self) -> Decimal:
@@ -224,14 +224,14 @@ def flagged_raters(
     count, signs = behaviour_signs(study)
     wrong = gold_checks(study) if checks is None else checks
     found = []
-    for one in signs:
-        failed, of = wrong.get(one.pk, (0, 0))
-        reasons = dict(one.signs)
+    for sign in signs:
+        failed, of = wrong.get(sign.pk, (0, 0))
+        reasons = dict(sign.signs)
         if of >= 2 and failed * 5 >= of * 2:
             reasons["checks"] = f"{failed} of {of} checks failed"
-        if reasons and one.pk not in excluded:
+        if reasons and sign.pk not in excluded:
             words = tuple(reasons[kind] for kind in _SIGNS if kind in reasons)
-            found.append(Flagged(one.pk, one.name, one.judgments, words))
+            found.append(Flagged(sign.pk, sign.name, sign.judgments, words))
     return count, tuple(found)
 
 

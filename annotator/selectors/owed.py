@@ -154,11 +154,11 @@ def totals_of(balances: Sequence[Balance]) -> Totals:
     """
 
     def total(name: str) -> Decimal:
-        return sum((getattr(one, name) for one in balances), Decimal(0))
+        return sum((getattr(balance, name) for balance in balances), Decimal(0))
 
     return Totals(
-        done=sum(one.done for one in balances),
-        accepted=sum(one.accepted for one in balances),
+        done=sum(balance.done for balance in balances),
+        accepted=sum(balance.accepted for balance in balances),
         items=total("items"),
         waiting=total("waiting"),
         exam=total("exam"),

@@ -50,7 +50,7 @@ def panel_summary(study: Study) -> PanelSummary:
     by_status = people.exclude(recruiter_id="").values_list("panel_status").annotate(n=Count("id"))
     known = dict(told.distinct("subject").values_list("subject", "status"))
     return PanelSummary(
-        studies={one: known.get(one, "") for one in sorted(panel_studies(study))},
+        studies={panel_study: known.get(panel_study, "") for panel_study in sorted(panel_studies(study))},
         submissions=dict(by_status.order_by("panel_status")),
         latest=events.aggregate(latest=Max("received_at"))["latest"],
         **counts,

@@ -142,7 +142,7 @@ def plan_now(row: PanelStudy, *, link: str, needed: Needed) -> StudyPlan | None:
         return None
     plan, study = plan_read(row.plan), row.study
     codes = tuple(
-        replace(one, code=getattr(study, one.field)) for one in plan.codes if getattr(study, one.field)
+        replace(code, code=getattr(study, code.field)) for code in plan.codes if getattr(study, code.field)
     )
     places = places_wanted(row, needed) if row.state != DRAFT else draft_places(plan.places, needed)
     return replace(plan, url=link, secured=study.panel_links == PanelLinks.SIGNED, codes=codes, places=places)
@@ -151,7 +151,9 @@ def plan_now(row: PanelStudy, *, link: str, needed: Needed) -> StudyPlan | None:
 def other_studies(study: Study) -> list[str]:
     """The ids at the panel of the workspace's other studies, for keeping their participants out."""
     others = Study.objects.filter(workspace=study.workspace_id, panel=study.panel).exclude(pk=study.pk)
-    return sorted({one for other in others.only("panel_study_ids") for one in panel_studies(other)})
+    return sorted(
+        {panel_study for other in others.only("panel_study_ids") for panel_study in panel_studies(other)}
+    )
 
 
 def group_people(study: Study, requirement: str) -> list[str]:

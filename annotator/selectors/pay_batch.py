@@ -65,20 +65,23 @@ class PayProposal:
     @property
     def digest(self) -> str:
         """What a researcher has seen and confirms: who gets what by which way."""
-        lines = [[one.rater, one.kind, one.remote_study, f"{one.amount:.2f}"] for one in self.payments]
+        lines = [
+            [payment.rater, payment.kind, payment.remote_study, f"{payment.amount:.2f}"]
+            for payment in self.payments
+        ]
         return digest_of([self.currency, lines])
 
     @property
     def total(self) -> Decimal:
         """Everything that participants get, without the panel's fees."""
-        return sum((one.amount for one in self.payments), Decimal("0.00"))
+        return sum((payment.amount for payment in self.payments), Decimal("0.00"))
 
     @property
     def sums(self) -> list[tuple[str, int, Decimal]]:
         """For each kind of payment that there is: its name, how many, and their sum."""
         found = []
         for kind in PayPart.Kind:
-            amounts = [one.amount for one in self.payments if one.kind == kind.value]
+            amounts = [payment.amount for payment in self.payments if payment.kind == kind.value]
             if amounts:
                 found.append((str(kind.label), len(amounts), sum(amounts, Decimal(0))))
         return found
@@ -226,7 +229,7 @@ def screened_by_batch(study: Study, rater: int) -> bool:
 def _rewards(row: PanelStudy) -> Rewards:
     approved = Decimal(str(row.remote.get("reward") or 0)).quantize(CENT)
     codes = plan_read(row.plan).codes if row.plan else ()
-    screened = next((one.reward for one in codes if one.action == SCREEN_OUT and one.reward), None)
+    screened = next((code.reward for code in codes if code.action == SCREEN_OUT and code.reward), None)
     return Rewards(approved, screened)
 
 

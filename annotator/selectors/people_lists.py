@@ -155,7 +155,7 @@ def qualification_groups(found: QuerySet[Qualification]) -> list[QualificationGr
     )
     return [
         QualificationGroup(
-            one["workspace_id"], one["workspace__name"] or "", one["hit_type"], one["valid"], one["by_exam"], one["old"], one["gone"]
+            row["workspace_id"], row["workspace__name"] or "", row["hit_type"], row["valid"], row["by_exam"], row["old"], row["gone"]
         )
-        for one in rows
+        for row in rows
     ]  # fmt: skip

@@ -75,9 +75,9 @@ def personal_links_csv(people: Iterable[ListedPerson]) -> str:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(HEADER)
-    for one in people:
-        row = one.row
+    for person in people:
+        row = person.row
         expires = row.expires_at.isoformat() if row.expires_at else ""
-        cells = (row.name, row.email, row.own_id, one.address, row.state, expires, row.person)
+        cells = (row.name, row.email, row.own_id, person.address, row.state, expires, row.person)
         writer.writerow([cell_neutral(cell) for cell in cells])
     return out.getvalue()

@@ -112,5 +112,7 @@ def place_alerts_of(*, rater_id: int) -> list[PlaceAlert]:
         rater_id=rater_id, study__state=Study.State.LIVE, study__deleted_at=None
     )
     return [
-        one for one in alerts.order_by("asked_at") if one.told_at is None or not places_of(one.study).full
+        alert
+        for alert in alerts.order_by("asked_at")
+        if alert.told_at is None or not places_of(alert.study).full
     ]

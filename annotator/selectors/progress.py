@@ -118,7 +118,7 @@ def study_progress(study: Study) -> StudyProgress:
     """Count a study; for a draft, the places it will have."""
     counts = unit_counts(study)
     conditions = tuple(Condition(*row) for row in _CONDITIONS.rows({"study": study.pk}))
-    places = sum(one.places for one in conditions)
+    places = sum(condition.places for condition in conditions)
     excluded = list(study.exclusions.filter(lifted_at__isnull=True).values_list("rater_id", flat=True))
     work = study_work(study)
     people, imported = work.get("participants", GroupWork()), work.get("imported", GroupWork())
@@ -130,9 +130,9 @@ def study_progress(study: Study) -> StudyProgress:
         gold=counts.gold,
         attention=counts.attention,
         places=places or (workload.places if study.state == Study.State.DRAFT else 0),
-        done=sum(one.done for one in conditions),
-        done_excluded=sum(one.excluded for one in conditions),
-        leased=sum(one.held for one in conditions),
+        done=sum(condition.done for condition in conditions),
+        done_excluded=sum(condition.excluded for condition in conditions),
+        leased=sum(condition.held for condition in conditions),
         judgments=sum(one.judgments for one in work.values()),
         web=people.judgments,
         imported=imported.judgments,

@@ -54,8 +54,8 @@ def questionnaire_said(given: QuestionnaireAnswer, translate: Callable[[str], st
     text = given.snapshot.content.get(f"questionnaire_{given.moment}", "") if given.snapshot else ""
     return {
         asked: said
-        for one in questionnaires_of(text)
-        for asked, said in one.said(given.response.get(one.name, {}), translate)
+        for questionnaire in questionnaires_of(text)
+        for asked, said in questionnaire.said(given.response.get(questionnaire.name, {}), translate)
     }
 
 
@@ -118,9 +118,9 @@ def questionnaire_counts(*, study: Study) -> list[QuestionnaireCount]:
 
 def _counted(moment: str, text: str, held: list[tuple[Any, Any]]) -> QuestionnaireCount:
     titles = {
-        f"{moment}.{one.name}.{name}": title
-        for one in questionnaires_of(text)
-        for name, title in one.titles.items()
+        f"{moment}.{questionnaire.name}.{name}": title
+        for questionnaire in questionnaires_of(text)
+        for name, title in questionnaire.titles.items()
     }
     values: dict[str, Counter[str]] = {name: Counter() for name in titles}
     for _, attributes in held:

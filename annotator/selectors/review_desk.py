@@ -171,9 +171,9 @@ class Desk:
     def _lists(self) -> dict[str, list[Submission]]:
         """The submissions of each list, in one pass: there may be thousands."""
         found: dict[str, list[Submission]] = {name: [] for name in SHOWN}
-        for one in self.submissions:
-            for name in _in_lists(one):
-                found[name].append(one)
+        for submission in self.submissions:
+            for name in _in_lists(submission):
+                found[name].append(submission)
         return found
 
     @property
@@ -260,8 +260,8 @@ def review_desk(study: Study, *, raters: Sequence[int] | None = None) -> Desk:
     wanted = [row for row in rows if raters is None or row.rater in set(raters)]
     evidence = evidence_of(study, [row.rater for row in rows])
     decisions = {
-        one.participation_id: one
-        for one in ReviewDecision.objects.filter(study=study, in_force=True).select_related("by")
+        review_decision.participation_id: review_decision
+        for review_decision in ReviewDecision.objects.filter(study=study, in_force=True).select_related("by")
     }
     excluded = excluded_raters(study)
     quick_under, short = _times(rows)

@@ -47,7 +47,7 @@ def consent_digests(rules: Rules) -> list[str]:
     """The digests of the consent text in every language: agreeing to any of them is agreeing to the study's text."""
     every = [
         rules["consent_text"],
-        *(one.get("consent_text") for one in rules.get("translations", {}).values()),
+        *(translation.get("consent_text") for translation in rules.get("translations", {}).values()),
     ]
     return [text_digest(text) for text in every if text]
 
@@ -94,7 +94,7 @@ def question_here(question: Question, rules: Rules, which: str, *, own: str) -> 
     kind = rules["hit_type"]
     built_in = question_in(kind, _here(), which, question)
     for translations in (texts_here(rules).get(which, ()), [built_in] if built_in else ()):
-        if any(one["key"] == question.key for one in translations):
+        if any(translation["key"] == question.key for translation in translations):
             return QuestionHere(question_translated(question, translations), _here())
     return QuestionHere(question, WRITTEN_IN if is_own_question(kind, which, question) else own)
 

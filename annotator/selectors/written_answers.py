@@ -69,10 +69,10 @@ def written_questions(study: Study) -> dict[str, str]:
 def _asked(kind: HitType, judgment: Judgment) -> Mapping[str, str]:
     stages = kind.every_stage(judgment.item.payload)
     return {
-        one.name: str(one.label)
+        field.name: str(field.label)
         for stage in stages
-        for one in stage.fields
-        if one.kind == "text" and not one.bounds and not one.passages
+        for field in stage.fields
+        if field.kind == "text" and not field.bounds and not field.passages
     }
 
 
@@ -98,7 +98,9 @@ def written_answers(
         found.filter(condition).select_related("item", "rater", "assignment").order_by("pk")[: PAGE + 1]
     )
     reasons = ExclusionReasons(study)
-    answers = [one for judgment in page[:PAGE] for one in _answers(judgment, questions, sought, reasons)]
+    answers = [
+        answer for judgment in page[:PAGE] for answer in _answers(judgment, questions, sought, reasons)
+    ]
     if len(page) > PAGE:
         return WrittenPage(answers, page[PAGE - 1].pk)
     return WrittenPage(answers, last[0], searched=True) if last else WrittenPage(answers)

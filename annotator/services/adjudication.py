@@ -141,11 +141,15 @@ def adjudicated_to_gold(*, study: Study, by: User, slug: str, title: str) -> tup
     """
     kind = study_hit_type(study)
     gold = {}
-    for one in adjudicated_items(study=study):
-        answer = gold_of(kind, one.item.payload, one.response) if one.response else {}
+    for adjudicated_item in adjudicated_items(study=study):
+        answer = (
+            gold_of(kind, adjudicated_item.item.payload, adjudicated_item.response)
+            if adjudicated_item.response
+            else {}
+        )
         if answer:
-            version = f".v{one.item.version}" if one.item.version > 1 else ""
-            gold[one.item.key.removesuffix(version)] = answer
+            version = f".v{adjudicated_item.item.version}" if adjudicated_item.item.version > 1 else ""
+            gold[adjudicated_item.item.key.removesuffix(version)] = answer
     if not gold:
         raise ValidationError(
             "No item is decided yet, so there is no gold to copy. Adjudicate contested items first."

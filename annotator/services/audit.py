@@ -127,8 +127,8 @@ def people_viewed(
     if not isinstance(by, User):
         return
     action = AuditAction.PEOPLE_VIEWED
-    shown = [_entry(action, study=one, by=by, target=page) for one in studies]
-    shown += [_entry(action, workspace=one, by=by, target=page) for one in workspaces]
+    shown = [_entry(action, study=study, by=by, target=page) for study in studies]
+    shown += [_entry(action, workspace=workspace, by=by, target=page) for workspace in workspaces]
     shown += [_entry(action, by=by, target=page)] if everywhere else []
     lately = AuditEntry.objects.filter(
         actor=by, action=action, target=page[:200], at__gt=timezone.now() - ONE_VIEW

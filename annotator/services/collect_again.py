@@ -103,7 +103,7 @@ def places_reopen(*, exclusions: Sequence[Exclusion]) -> int:
     never held a place (late ones, imports, simulators), get none.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_OPEN, {"exclusions": [one.pk for one in exclusions]})
+        cursor.execute(_OPEN, {"exclusions": [exclusion.pk for exclusion in exclusions]})
         return int(cursor.fetchone()[0])
 
 

@@ -56,7 +56,9 @@ def declared_type_check(source: str | bytes) -> tuple[DeclaredHitType, list[Type
 def _checked(source: str) -> CheckedFile:
     found = declared_file_check(source)
     failed = [
-        Problem((), f"fails a check. {one.name}: {one.detail}", 1) for one in found.checks if not one.passed
+        Problem((), f"fails a check. {check.name}: {check.detail}", 1)
+        for check in found.checks
+        if not check.passed
     ]
     if failed:
         raise DeclarationRefused(failed)
@@ -125,7 +127,7 @@ def declared_type_save(
             declaration_id=declaration_store(text),
             title=found_file.title,
             version=found_file.version,
-            checks=[{"name": one.name, "detail": one.detail} for one in found_file.checks],
+            checks=[{"name": check.name, "detail": check.detail} for check in found_file.checks],
             created_by=by,
         )
         audit_write(

@@ -333,7 +333,10 @@ def erasures_repeat(*, study: Study, before: int, raters: Mapping[tuple[int, str
 
 def _tombstones() -> dict[tuple[int, int, str], str]:
     """The policy of each deletion: those in the database, and those in the file storage."""
-    stones = {(one.study, one.rater, one.digest): one.policy for one in Tombstone.objects.all()}
+    stones = {
+        (tombstone.study, tombstone.rater, tombstone.digest): tombstone.policy
+        for tombstone in Tombstone.objects.all()
+    }
     try:
         names = [one for one in default_storage.listdir(FOLDER)[1] if not one.endswith(PARTIAL)]
     except FileNotFoundError:

@@ -118,8 +118,8 @@ class NameRemover:
     of its own: the text then stays as its author wrote it, which the removal of all letters "anna" would not allow."""
 
     def __init__(self, identifiers: Iterable[str]) -> None:
-        names = {one for one in identifiers if long_enough(letters_of(one))}
-        self.ordinary = {one for one in names if ordinary(one)}
+        names = {identifier for identifier in identifiers if long_enough(letters_of(identifier))}
+        self.ordinary = {name for name in names if ordinary(name)}
         self._anywhere = Names(names - self.ordinary)
         self._words = {one: Names([one]) for one in sorted(self.ordinary)}
         self._any = Names(names)

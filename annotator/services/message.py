@@ -48,12 +48,12 @@ def messages_reply(*, study: Study, messages: Sequence[Message], by: User, text:
     """
     if not messages:
         raise ValidationError("Select at least one message.")
-    if any(one.study_id != study.pk for one in messages):
+    if any(message.study_id != study.pk for message in messages):
         raise ValidationError("One of the messages belongs to another study.")
-    latest = {one.rater_id: one for one in messages}
-    for one in messages:
-        if one.pk != latest[one.rater_id].pk:
-            message_settle(message=one)
+    latest = {message.rater_id: message for message in messages}
+    for message in messages:
+        if message.pk != latest[message.rater_id].pk:
+            message_settle(message=message)
     return [message_reply(message=one, by=by, text=text) for one in latest.values()]
 
 

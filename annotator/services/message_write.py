@@ -62,7 +62,8 @@ def messages_write(*, study: Study, raters: Sequence[int], by: User | None, text
     if not wanted:
         raise ValidationError("Select at least one person.")
     found = {
-        one.rater_id: one for one in study.participations.filter(rater__in=wanted, rater__rehearsal=False)
+        participation.rater_id: participation
+        for participation in study.participations.filter(rater__in=wanted, rater__rehearsal=False)
     }
     if len(found) < len(wanted):
         raise ValidationError("A selected person doesn't take part in this study.")
@@ -99,7 +100,7 @@ def _send(
             raise ValidationError(f"{error} {had}") from None
         _record(study, some, text, by, through_panel=True)
         there += len(some)
-        people = [one for one in people if one not in some]
+        people = [person for person in people if person not in some]
     _record(study, people, text, by, through_panel=False)
     return Sent(there + len(people), there, len(already))
 
@@ -110,11 +111,11 @@ def _record(
 ) -> None:
     Message.objects.bulk_create(
         Message(
-            study=study, rater_id=one.rater_id, kind=Message.Kind.REPLY, text=text, author=by, through_panel=through_panel
+            study=study, rater_id=person.rater_id, kind=Message.Kind.REPLY, text=text, author=by, through_panel=through_panel
         )
-        for one in people
+        for person in people
     )  # fmt: skip
-    after = {one.rater_id: {"through the panel": through_panel} for one in people}
+    after = {person.rater_id: {"through the panel": through_panel} for person in people}
     audit_write_each(action=AuditAction.MESSAGE_SENT, study=study, by=by, after=after)
 
 
@@ -135,9 +136,9 @@ def _of_the_panel(
     _api(study)
     panel = panel_get(study.panel)
     groups: dict[str, list[Participation]] = defaultdict(list)
-    for one in people:
-        if panel and one.recruiter == study.panel and one.recruiter_id and one.recruiter_verified:
-            groups[participation_remote_study(study, panel, one)].append(one)
+    for person in people:
+        if panel and person.recruiter == study.panel and person.recruiter_id and person.recruiter_verified:
+            groups[participation_remote_study(study, panel, person)].append(person)
     groups.pop("", None)
     for remote, members in groups.items():
         for first in range(0, len(members), AT_ONCE):

@@ -71,9 +71,9 @@ def notices_sweep() -> int:
     """
     Notice.objects.filter(sent_at__lt=timezone.now() - timedelta(days=DAYS_KEPT)).delete()
     wanted = [
-        one
-        for one in NoticeChoices.objects.select_related("user")
-        if _any_chosen(one) and one.user.is_active and one.user.is_staff
+        notice_choices
+        for notice_choices in NoticeChoices.objects.select_related("user")
+        if _any_chosen(notice_choices) and notice_choices.user.is_active and notice_choices.user.is_staff
     ]
     _collect(wanted)
     return sum(_send(choices.pk) for choices in wanted)
@@ -100,11 +100,11 @@ def _collect(wanted: Iterable[NoticeChoices]) -> None:
     news = news_of(list(with_size(Study.objects.filter(pk__in=every)).select_related("snapshot")), kinds)
     rows = [
         Notice(
-            user_id=choices.pk, study_id=one.study, kind=one.kind, key=one.key, text=one.text, path=one.path
+            user_id=choices.pk, study_id=new.study, kind=new.kind, key=new.key, text=new.text, path=new.path
         )
         for choices in wanted
-        for one in news
-        if one.study in mine[choices.pk] and _is_wanted(choices, one)
+        for new in news
+        if new.study in mine[choices.pk] and _is_wanted(choices, new)
     ]
     Notice.objects.bulk_create(rows, ignore_conflicts=True, batch_size=5_000)
 
@@ -124,7 +124,7 @@ def _send(user_pk: int) -> int:
         _mail(choices, notices).send()
     except (OSError, SMTPException) as error:
         log.warning("an email about studies could not be sent: %s", type(error).__name__)
-        Notice.objects.filter(pk__in=[one.pk for one in notices]).update(sent_at=None)
+        Notice.objects.filter(pk__in=[notice.pk for notice in notices]).update(sent_at=None)
         NoticeChoices.objects.filter(pk=user_pk).update(digest_at=choices.digest_at)
         return 0
     return 1
@@ -175,11 +175,11 @@ def _take_due(user_pk: int) -> tuple[NoticeChoices, list[Notice]] | None:
 
 
 def _message_pks(notices: Iterable[Notice]) -> list[int]:
-    return [int(one.key.removeprefix("message ")) for one in notices if one.kind == "messages"]
+    return [int(notice.key.removeprefix("message ")) for notice in notices if notice.kind == "messages"]
 
 
 def _mail(choices: NoticeChoices, notices: list[Notice]) -> EmailMessage:
-    studies = {one.study_id: one.study for one in notices}
+    studies = {notice.study_id: notice.study for notice in notices}
     titles = [" ".join(study.title.split()) for study in studies.values()]
     subject = (
         f"News about {titles[0]}"
@@ -189,7 +189,7 @@ def _mail(choices: NoticeChoices, notices: list[Notice]) -> EmailMessage:
     stop = choices.site + reverse("annotator:notices_stop", args=[signing.dumps(choices.pk, salt=_SALT)])
     lines = []
     for pk, study in studies.items():
-        lines += [study.title, *_lines(choices, [one for one in notices if one.study_id == pk]), ""]
+        lines += [study.title, *_lines(choices, [notice for notice in notices if notice.study_id == pk]), ""]
     lines += [
         f"You chose to get these emails. Change that: {choices.site}{reverse('admin:notices')}",
         f"No more emails: {stop}",

@@ -44,7 +44,8 @@ def panel_connect(*, workspace: Workspace, panel: str, token: str, by: User | No
         space = next((one for one in spaces if one.id == before), spaces[0])
         projects = api.projects(space.id)
         chosen = next(
-            (one for one in projects if kept and one.id == kept.project), next(iter(projects), Named("", ""))
+            (project for project in projects if kept and project.id == kept.project),
+            next(iter(projects), Named("", "")),
         )
         currency = api.balance(space.id).currency
     except PanelApiError as error:

@@ -97,7 +97,10 @@ def panel_secrets_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
         for study in Study.objects.select_for_update().exclude(panel_secret_sealed="").order_by("pk")
     ]
     connections = PanelConnection.objects.select_for_update(of=("self",)).select_related("workspace")
-    rows += [(one, "secret_sealed", str(one)) for one in connections.exclude(secret_sealed="").order_by("pk")]
+    rows += [
+        (connection, "secret_sealed", str(connection))
+        for connection in connections.exclude(secret_sealed="").order_by("pk")
+    ]
     for row, name, title in rows:
         before = getattr(row, name)
         try:

@@ -59,17 +59,21 @@ def panel_reconcile(*, row: PanelStudy) -> int:
         .values_list("recruiter_session", "panel_status")
     )
     changed = sum(
-        _apply(row.study, one, asked) for one in submissions if one.id in here and here[one.id] != one.status
+        _apply(row.study, submission, asked)
+        for submission in submissions
+        if submission.id in here and here[submission.id] != submission.status
     )
-    row.counts = dict(Counter(one.status for one in submissions))
+    row.counts = dict(Counter(submission.status for submission in submissions))
     fields = {getattr(row.study, code.field): code.field for code in EXITS if getattr(row.study, code.field)}
-    row.exits = dict(Counter(fields[one.code] for one in submissions if one.code in fields))
+    row.exits = dict(
+        Counter(fields[submission.code] for submission in submissions if submission.code in fields)
+    )
     # Enough of an id to find the submission in the panel's list, too little to look anybody up who was erased here.
     row.only_there = [
-        {"end": one.id[-6:], "status": one.status, "started": one.started_at.isoformat() if one.started_at else ""}
-        for one in submissions if one.id not in here and one.status != "RESERVED"
+        {"end": submission.id[-6:], "status": submission.status, "started": submission.started_at.isoformat() if submission.started_at else ""}
+        for submission in submissions if submission.id not in here and submission.status != "RESERVED"
     ][:MOST_LISTED]  # fmt: skip
-    row.only_here = _only_here(row, {one.id for one in submissions})
+    row.only_here = _only_here(row, {submission.id for submission in submissions})
     row.save(update_fields=["counts", "exits", "only_there", "only_here"])
     return changed
 

@@ -113,7 +113,7 @@ def consent_give(*, participation: Participation, digest: str) -> Consent:
     rules = snapshot_content(participation.study.snapshot_id)
     every = [
         rules["consent_text"],
-        *(one.get("consent_text", "") for one in rules.get("translations", {}).values()),
+        *(translation.get("consent_text", "") for translation in rules.get("translations", {}).values()),
     ]
     text = next((text for text in every if text_digest(text) == digest), None)
     if text is None:

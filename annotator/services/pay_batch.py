@@ -84,7 +84,11 @@ def pay_batch_make(*, study: Study, key: str, digest: str, by: User | None) -> P
         _parts_make(batch, proposal.payments, api, by)
     for kind in (APPROVE, SCREENED, BONUS):
         about = {"currency": study.currency, "reference": _reference(batch, kind)}
-        after = {one.rater: about | {"amount": one.amount} for one in proposal.payments if one.kind == kind}
+        after = {
+            payment.rater: about | {"amount": payment.amount}
+            for payment in proposal.payments
+            if payment.kind == kind
+        }
         audit_write_each(action=AuditAction.PAYMENT_RECORDED, study=study, by=by, after=after)
     return batch
 
@@ -195,8 +199,8 @@ def _cancel(batch: PayBatch, by: User | None) -> int:
 def entries_undo(batch: PayBatch, payments: Sequence[LedgerEntry], *, by: User | None) -> None:
     """Undo payments of a batch, and the credits that were given for them: all or none. The audit trail says so."""
     now = timezone.now()
-    for reference in sorted({one.reference for one in payments}):
-        undone = {one.rater_id: one.amount for one in payments if one.reference == reference}
+    for reference in sorted({payment.reference for payment in payments}):
+        undone = {payment.rater_id: payment.amount for payment in payments if payment.reference == reference}
         entries = LedgerEntry.objects.filter(
             study=batch.study_id, rater__in=undone, reference=reference, undone_at__isnull=True
         )
@@ -233,15 +237,15 @@ def _parts_make(batch: PayBatch, payments: Sequence[Payment], api: PanelApi, by:
         raise ValidationError("The panel's API takes no payments. Download the file instead.")
     sizes = {APPROVE: api.approvals_at_once, SCREENED: api.approvals_at_once, BONUS: api.bonuses_at_once}
     groups: dict[tuple[str, str], list[Payment]] = {}
-    for one in payments:
-        groups.setdefault((one.kind, one.remote_study), []).append(one)
+    for payment in payments:
+        groups.setdefault((payment.kind, payment.remote_study), []).append(payment)
     LedgerEntry.objects.bulk_create(
         LedgerEntry(
-            study_id=batch.study_id, rater_id=one.rater, amount=one.credit, created_by=by,
-            kind=LedgerEntry.Kind.SCREEN_OUT if one.kind == SCREENED else LedgerEntry.Kind.REWARD,
-            reason="fixed reward of the panel's study", reference=_reference(batch, one.kind),
+            study_id=batch.study_id, rater_id=payment.rater, amount=payment.credit, created_by=by,
+            kind=LedgerEntry.Kind.SCREEN_OUT if payment.kind == SCREENED else LedgerEntry.Kind.REWARD,
+            reason="fixed reward of the panel's study", reference=_reference(batch, payment.kind),
         )
-        for one in payments if one.credit > 0
+        for payment in payments if payment.credit > 0
     )  # fmt: skip
     number = 0
     for (kind, remote), some in groups.items():
@@ -263,11 +267,11 @@ def _people(part: PayPart) -> list[tuple[LedgerEntry, Participation]]:
     payments are undone."""
     entries = list(LedgerEntry.objects.filter(pay_line__part=part, undone_at__isnull=True).order_by("pk"))
     joined = Participation.objects.filter(
-        study=part.batch.study_id, recruiter=part.batch.panel, rater__in=[one.rater_id for one in entries]
+        study=part.batch.study_id, recruiter=part.batch.panel, rater__in=[entry.rater_id for entry in entries]
     ).exclude(recruiter_id="")
     known = {one.rater_id: one for one in joined}
-    entries_undo(part.batch, [one for one in entries if one.rater_id not in known], by=None)
-    return [(one, known[one.rater_id]) for one in entries if one.rater_id in known]
+    entries_undo(part.batch, [entry for entry in entries if entry.rater_id not in known], by=None)
+    return [(entry, known[entry.rater_id]) for entry in entries if entry.rater_id in known]
 
 
 def _part_send(batch: PayBatch, part: PayPart, api: PanelApi) -> None:
@@ -288,7 +292,7 @@ def _part_move(part: PayPart, state: str, **more: object) -> None:
 
 def _approve(part: PayPart, api: PanelApi) -> None:
     """Approve the submissions that still wait for review. Who was rejected or returned it meanwhile isn't paid by this part."""
-    statuses = {one.id: one.status for one in api.submissions(part.remote_study)}
+    statuses = {submission.id: submission.status for submission in api.submissions(part.remote_study)}
     people = _people(part)
     waiting = [
         who.recruiter_session for _, who in people if statuses.get(who.recruiter_session) == "AWAITING REVIEW"

@@ -160,10 +160,10 @@ def owed_export(*, study: Study, by: User, balances: Iterable[Balance]) -> str:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(HEADER)
-    for one in balances:
+    for balance in balances:
         row = (
-            one.name, one.recruiter, one.recruiter_id, one.state, one.done, one.accepted, study.currency,
-            one.items.quantize(CENT), one.exam, one.bonus.quantize(CENT), one.paid.quantize(CENT), one.payable,
+            balance.name, balance.recruiter, balance.recruiter_id, balance.state, balance.done, balance.accepted, study.currency,
+            balance.items.quantize(CENT), balance.exam, balance.bonus.quantize(CENT), balance.paid.quantize(CENT), balance.payable,
         )  # fmt: skip
         writer.writerow([cell_neutral(cell) for cell in row])
     audit_write(action=AuditAction.EXPORTED, study=study, by=by, target="what is owed")

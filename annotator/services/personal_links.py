@@ -106,14 +106,14 @@ def personal_links_make(
         known = list(study.personal_links.values_list("email", "own_id"))
         seen: dict[tuple[str, str], int] = {("email", email.lower()): 0 for email, _ in known if email}
         seen |= {("own_id", own): 0 for _, own in known if own}
-        for one in people:
-            for field, value in (("email", one.email), ("own_id", one.own_id)):
+        for person in people:
+            for field, value in (("email", person.email), ("own_id", person.own_id)):
                 if not value:
                     continue
-                before = seen.setdefault((field, value.lower() if field == "email" else value), one.line)
-                if before != one.line:
+                before = seen.setdefault((field, value.lower() if field == "email" else value), person.line)
+                if before != person.line:
                     where = f"is on line {before} already" if before else "is on the study's list already"
-                    log.add(where, line=one.line, field=TITLES[field], value=value)
+                    log.add(where, line=person.line, field=TITLES[field], value=value)
         if len(known) + len(people) > MOST:
             log.add(f"the list would have {len(known) + len(people):,} people; expected at most {MOST:,}")
         if not people:
@@ -122,9 +122,9 @@ def personal_links_make(
         try:
             rows = PersonalLink.objects.bulk_create(
                 PersonalLink(
-                    study=study, name=one.name, email=one.email, own_id=one.own_id, created_by=by, expires_at=expires_at
+                    study=study, name=person.name, email=person.email, own_id=person.own_id, created_by=by, expires_at=expires_at
                 )
-                for one in people
+                for person in people
             )  # fmt: skip
         except IntegrityError:  # letters that Postgres and Python fold differently
             raise ValidationError("Two people have the same email address. Nobody was added.") from None

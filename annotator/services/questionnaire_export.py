@@ -66,7 +66,11 @@ def questionnaire_rows(*, study: Study) -> Iterator[Row]:
 def _fields(snapshot: int | None, moment: str) -> tuple[tuple[str, Field], ...]:
     """(questionnaire, question) of a version of the study, in the order of the page."""
     text = snapshot_content(snapshot).get(f"questionnaire_{moment}", "") if snapshot else ""
-    return tuple((one.name, asked) for one in questionnaires_of(text) for asked in one.stage.fields)
+    return tuple(
+        (questionnaire.name, asked)
+        for questionnaire in questionnaires_of(text)
+        for asked in questionnaire.stage.fields
+    )
 
 
 def _answer(asked: Field, given: Mapping[str, Any]) -> Row:

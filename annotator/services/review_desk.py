@@ -74,7 +74,7 @@ def decisions_make(
     if not wanted:
         raise ValidationError("Select at least one person.")
     desk = review_desk(study, raters=wanted)
-    found = {one.rater: one for one in desk.submissions}
+    found = {submission.rater: submission for submission in desk.submissions}
     if len(found) < len(wanted):
         raise ValidationError("A selected person has no submission in this study.")
     for one in found.values():

@@ -36,19 +36,23 @@ def second_factors_rotate(*, dry_run: bool = False) -> tuple[int, list[str]]:
     """Encrypt every stored secret with the newest ``SECRET_KEY``; returns how many were changed, and the users whose
     secret no key can decrypt."""
     changed, unreadable = 0, []
-    for one in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
-        secrets = {name: one.data[name] for name in ("secret", "seed") if one.data.get(name)}
+    for authenticator in (
+        Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk")
+    ):
+        secrets = {
+            name: authenticator.data[name] for name in ("secret", "seed") if authenticator.data.get(name)
+        }
         try:
             newest = {name: resealed(sealed, purpose=PURPOSE) for name, sealed in secrets.items()}
         except Unreadable:
-            unreadable.append(one.user.get_username())
+            unreadable.append(authenticator.user.get_username())
             continue
         changed += newest != secrets
         if newest != secrets and not dry_run:
-            one.data |= newest
-            one.save(update_fields=["data"])
-            after = {"encrypted with a new secret key": one.type}
-            audit_write(action=AuditAction.SECOND_FACTOR_CHANGED, member=one.user, after=after)
+            authenticator.data |= newest
+            authenticator.save(update_fields=["data"])
+            after = {"encrypted with a new secret key": authenticator.type}
+            audit_write(action=AuditAction.SECOND_FACTOR_CHANGED, member=authenticator.user, after=after)
     return changed, sorted(set(unreadable))
 
 

@@ -316,7 +316,10 @@ def _bind(
 
 
 def _compared(field: Field, prefix: str) -> str:
-    found = [[prefix + one.field, one.sign, list(one.values), one.unit] for one in field.compares]
+    found = [
+        [prefix + compare.field, compare.sign, list(compare.values), compare.unit]
+        for compare in field.compares
+    ]
     return json.dumps(found, ensure_ascii=False) if found else ""
 
 

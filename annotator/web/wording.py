@@ -104,7 +104,8 @@ def _passages_shown(passages: Passages | None) -> Passages | None:
 
     def of(options: tuple[Option, ...]) -> tuple[Option, ...]:
         return tuple(
-            replace(one, label=wording_shown(one.label), detail=wording_shown(one.detail)) for one in options
+            replace(option, label=wording_shown(option.label), detail=wording_shown(option.detail))
+            for option in options
         )
 
     return replace(

@@ -168,7 +168,7 @@ class PipelineAdmin(WithActions):
         actions = self.actions_of(row) if may else []
         if not any(step.has_failures for step in steps):
             actions = [action for action in actions if action[0] != "retry"]
-        waits = row.state == Pipeline.State.PAUSED or any(one.is_being_cancelled for one in tunings)
+        waits = row.state == Pipeline.State.PAUSED or any(tuning.is_being_cancelled for tuning in tunings)
         deployments = moved_to(moved_endpoints(row)) if waits else []
         if not deployments:
             actions = [action for action in actions if action[0] not in SAME_DEPLOYMENT]

@@ -25,7 +25,7 @@ def form_dict(summary: FormSummary) -> dict[str, Any]:
     return {
         "level": summary.form,
         "units": summary.units,
-        "groups": [_group(one) for one in summary.groups],
+        "groups": [_group(group) for group in summary.groups],
         "left_out": dict(summary.left_out),
         "notes": list(summary.notes),
     }
@@ -44,9 +44,9 @@ def _group(group: FormGroup) -> dict[str, Any]:
             "spans": spans.spans,
             "ratings_without_spans": spans.empty,
             "pairs": [
-                {"a": one.first, "b": one.second, "units": one.units}
-                | {"f1_exact": one.exact.to_dict(), "f1_overlapping": one.overlapping.to_dict()}
-                for one in spans.pairs
+                {"a": pair.first, "b": pair.second, "units": pair.units}
+                | {"f1_exact": pair.exact.to_dict(), "f1_overlapping": pair.overlapping.to_dict()}
+                for pair in spans.pairs
             ],
             "categories": list(spans.categories),
             "confusion": spans.confusion.tolist(),
@@ -114,7 +114,7 @@ def form_text(summary: FormSummary, settings: Mapping[str, Any]) -> str:
     blocks = ["\n".join(lines)]
     for group in summary.groups:
         head = f"{group.who}: {counted(group.ratings, 'ratings')} by {counted(group.raters, 'raters')}"
-        rows = [_cells(one.title, one.estimate) for one in group.figures]
+        rows = [_cells(figure.title, figure.estimate) for figure in group.figures]
         blocks.append(f"{head}\n{_table(('statistic', 'value', '95 % interval', 'n', ''), rows)}")
         if group.spans:
             blocks += _span_blocks(group.spans)

@@ -68,7 +68,7 @@ def as_text(
         blocks += [_pairs(summary, all_pairs), _raters(summary), _alternative(summary)]
     blocks += [
         _aggregate(summary),
-        *(_groups(*one, list(summary.labels)) for one in additions.groups.items()),
+        *(_groups(*item, list(summary.labels)) for item in additions.groups.items()),
         _accuracy(additions),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"

@@ -191,7 +191,7 @@ class ReportColumns(APIView):
         found = study_get_for(user=request.user, pk=study)
         columns = study_attributes(studies=[found])
         if not sees_people(request):
-            columns = [replace(one, values=()) if one.of == "raters" else one for one in columns]
+            columns = [replace(column, values=()) if column.of == "raters" else column for column in columns]
         return Response(ReportColumnSerializer(columns, many=True).data)
 
 

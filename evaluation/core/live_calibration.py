@@ -68,7 +68,7 @@ def rater_calibration(rows: Sequence[tuple[float | None, bool | None]]) -> Rater
 
 def stages_of_variables(kind: HitType, payloads: Iterable[JSON]) -> Mapping[str, frozenset[str]]:
     """Variable -> the units of ``confidence`` that are about it: the stages of these items that ask it; "" for types with one stage."""
-    names = [one.name for one in answer_variables(kind)]
+    names = [answer_variable.name for answer_variable in answer_variables(kind)]
     if kind.most_stages == 1:
         return dict.fromkeys(names, frozenset({""}))
     found: dict[str, set[str]] = {name: set() for name in names}
@@ -76,9 +76,9 @@ def stages_of_variables(kind: HitType, payloads: Iterable[JSON]) -> Mapping[str,
     for payload in payloads:
         for stage in plain.every_stage(payload):
             answer = {
-                one.name: [one.options[0].value] if one.kind == "multi" else one.options[0].value
-                for one in stage.fields
-                if one.options
+                field.name: [field.options[0].value] if field.kind == "multi" else field.options[0].value
+                for field in stage.fields
+                if field.options
             }
             for rating in plain.to_ratings(payload, answer):
                 found.setdefault(rating.variable, set()).add(stage.name)

@@ -105,7 +105,7 @@ class PlanForm(forms.Form):
         options = dict(before.options) if before else {}
         if rule != "majority" or "rule" in options:
             options["rule"] = rule
-        texts = {one.name: one.text for one in before.hypotheses} if before else {}
+        texts = {hypothesis.name: hypothesis.text for hypothesis in before.hypotheses} if before else {}
         hypotheses = [one | {"text": texts.get(one["name"], "")} for one in found.pop("hypotheses")]
         return found | {"hypotheses": hypotheses, "options": options}
 

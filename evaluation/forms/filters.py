@@ -22,10 +22,12 @@ class ColumnMenu(forms.Select):
     def __init__(self, attributes: Collection[StudyAttribute], given: str = "") -> None:
         groups: list[tuple[str, Any]] = [("", "No groups")]
         for of, title in ABOUT.items():
-            names = [(one.name, _with_size(one)) for one in attributes if one.of == of]
+            names = [
+                (attribute.name, _with_size(attribute)) for attribute in attributes if attribute.of == of
+            ]
             if names:
                 groups.append((title, names))
-        if given and given not in {one.name for one in attributes}:
+        if given and given not in {attribute.name for attribute in attributes}:
             groups.append((given, given))
         super().__init__(choices=groups)
 

@@ -123,8 +123,8 @@ class TextDecisionsForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.texts = texts
         choices = [("approved", "Release"), ("removed", "Remove")]
-        for one in texts:
-            self.fields[f"text-{one.pk}"] = forms.ChoiceField(choices=choices, required=False)
+        for text in texts:
+            self.fields[f"text-{text.pk}"] = forms.ChoiceField(choices=choices, required=False)
 
     @property
     def decisions(self) -> dict[int, str]:
@@ -132,6 +132,6 @@ class TextDecisionsForm(forms.Form):
         both = {"approve_all": "approved", "remove_all": "removed"}
         for name, decision in both.items():
             if name in self.data:
-                return {one.pk: decision for one in self.texts}
-        decisions = {one.pk: self.cleaned_data[f"text-{one.pk}"] for one in self.texts}
+                return {text.pk: decision for text in self.texts}
+        decisions = {text.pk: self.cleaned_data[f"text-{text.pk}"] for text in self.texts}
         return {pk: decision for pk, decision in decisions.items() if decision}

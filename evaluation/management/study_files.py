@@ -74,7 +74,7 @@ def workspace_named(name: str) -> Workspace:
     if len(found) > 1:
         numbers = Workspace.objects.filter(name=name).order_by("pk").values_list("pk", flat=True)
         raise CommandError(
-            f"Several workspaces are named {printable(name)!r}; say which by its number: {listed([str(one) for one in numbers])}."
+            f"Several workspaces are named {printable(name)!r}; say which by its number: {listed([str(number) for number in numbers])}."
         )
     return found[0]
 

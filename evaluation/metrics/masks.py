@@ -106,7 +106,7 @@ class Masks:
 
     def take(self, rows: Mask | Ints) -> Masks:
         """The masks of some rows only."""
-        return Masks(**{one.name: getattr(self, one.name)[rows] for one in fields(self)})
+        return Masks(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 def _equal(column: Any, other: Any) -> Mask:

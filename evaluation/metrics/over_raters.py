@@ -70,7 +70,7 @@ def sums_over_raters(
     shape = (int(rows.max()) + 1, int(groups.max()) + 1)
     place = rows * shape[1] + groups
     table = np.stack(
-        [np.bincount(place, weights=one, minlength=shape[0] * shape[1]).reshape(shape) for one in values],
+        [np.bincount(place, weights=value, minlength=shape[0] * shape[1]).reshape(shape) for value in values],
         axis=2,
     )
     rest = table.sum(axis=0) - table

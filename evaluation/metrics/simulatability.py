@@ -190,7 +190,7 @@ def summarise(
     """Estimates from the counts of one table, or the means of those of several."""
     together = _side_by_side(counts)
     instances, _ = codes_of(together.instance)
-    groups = np.repeat(np.arange(len(counts)), [len(one) for one in counts])
+    groups = np.repeat(np.arange(len(counts)), [len(count) for count in counts])
     unlabelled: dict[str, int] = {}
     for table in tables:
         for why, number in table.why_unlabelled().items():
@@ -254,10 +254,11 @@ _NAMES = ("explanation", "instance", "system")
 def _side_by_side(counts: Sequence[PerExplanation]) -> PerExplanation:
     """The entries of all tables, one after the other."""
     names = {
-        key: np.concatenate([[], *(getattr(one, key) for one in counts)]).astype(object) for key in _NAMES
+        key: np.concatenate([[], *(getattr(count, key) for count in counts)]).astype(object) for key in _NAMES
     }
     numbers: dict[str, Any] = {
-        key: np.concatenate([[], *(getattr(one, key) for one in counts)]).astype(np.int64) for key in _COUNTS
+        key: np.concatenate([[], *(getattr(count, key) for count in counts)]).astype(np.int64)
+        for key in _COUNTS
     }
     return PerExplanation(**names, **numbers)
 

@@ -81,4 +81,4 @@ def _figures(before: Ints, after: Ints, gold: Ints) -> Floats:
     both = (before >= 0) & (after >= 0)
     was, now = both & (before == gold), both & (after == gold)
     columns = [now & ~was, both & ~now, now & was, was, now, now.astype(np.int64) - was, both]
-    return np.stack([np.asarray(one, dtype=np.float64) for one in columns], axis=1)
+    return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)

@@ -54,7 +54,9 @@ def rows_put(model: type[Model], rows: Sequence[dict[str, Any]], columns: Sequen
 
 def default_of(model: type[Model], column: str) -> Any:
     """The value in JSON of a column that a row doesn't have; raises ``KeyError`` if it must have one."""
-    field = next(one for one in model._meta.concrete_fields if one.attname == column)
+    field = next(
+        concrete_field for concrete_field in model._meta.concrete_fields if concrete_field.attname == column
+    )
     if field.has_default():
         found = field.get_default()
         return "" if isinstance(found, bytes) else json.loads(json.dumps(found, cls=DjangoJSONEncoder))

@@ -145,7 +145,7 @@ class _StudyImport(RowsImport):
         source = study.declaration.source if study.declaration else ""
         try:
             kind, checks = declared_type_check(source)
-            if kind.name != study.hit_type or not all(one.passed for one in checks):
+            if kind.name != study.hit_type or not all(check.passed for check in checks):
                 raise MoveError("the file of the study's HIT type is of another type, or fails a check")
             if study.workspace is not None and kind.name not in HIT_TYPES:
                 declared_type_save(workspace=study.workspace, by=self._by, source=source)

@@ -173,7 +173,7 @@ class RowsImport:
             raise MoveError(f"{table.name}: a row has no number, or one that another row has")
         fresh = self.new_numbers(model, len(rows))
         known.update(zip(numbers, fresh, strict=True))
-        columns = [one.attname for one in model._meta.concrete_fields]
+        columns = [concrete_field.attname for concrete_field in model._meta.concrete_fields]
         made = []
         for line, row, pk in zip(lines, rows, fresh, strict=True):
             if new := self._made(table, line, row, pk):
@@ -196,13 +196,19 @@ class RowsImport:
     def _filled(self, table: MovedTable, row: Row) -> Row:
         """The row with all columns of its table: withheld ones and those that the file's version didn't have get their default."""
         found = {name: row.get(name) for name in self._columns[table.name]}
-        for one in table.model._meta.concrete_fields:
-            if one.attname in table.put:
-                found[one.attname] = table.put[one.attname]
-            elif one.attname not in found:
-                found[one.attname] = default_of(table.model, one.attname) if table.model is not User else None
-            if isinstance(found[one.attname], list | dict) and not isinstance(one, JSONField):
-                raise MoveError(f"{table.name}: {one.attname} is a list or an object; expected one value")
+        for concrete_field in table.model._meta.concrete_fields:
+            if concrete_field.attname in table.put:
+                found[concrete_field.attname] = table.put[concrete_field.attname]
+            elif concrete_field.attname not in found:
+                found[concrete_field.attname] = (
+                    default_of(table.model, concrete_field.attname) if table.model is not User else None
+                )
+            if isinstance(found[concrete_field.attname], list | dict) and not isinstance(
+                concrete_field, JSONField
+            ):
+                raise MoveError(
+                    f"{table.name}: {concrete_field.attname} is a list or an object; expected one value"
+                )
         return found
 
     def _made(self, table: MovedTable, line: Row, row: Row, pk: int) -> Row | None:
@@ -224,21 +230,23 @@ class RowsImport:
                 self._use(User, old["id"], known.pk)
                 return None
             return account_new(row, participant=line.get("participant") is True)
-        for one in model._meta.concrete_fields:
-            if one.remote_field is None or (row[one.attname] is None and one.attname != "workspace_id"):
+        for concrete_field in model._meta.concrete_fields:
+            if concrete_field.remote_field is None or (
+                row[concrete_field.attname] is None and concrete_field.attname != "workspace_id"
+            ):
                 continue
-            target = refers_to(one)
+            target = refers_to(concrete_field)
             if target is None:  # the hash of a text, which is the same everywhere
-                if row[one.attname] not in self._declared:
+                if row[concrete_field.attname] not in self._declared:
                     raise MoveError(f"{where}: its HIT type's file isn't there")
                 continue
-            if target not in self._only and target is not Workspace and one.null:
-                row[one.attname] = None
+            if target not in self._only and target is not Workspace and concrete_field.null:
+                row[concrete_field.attname] = None
                 continue
-            row[one.attname] = (
+            row[concrete_field.attname] = (
                 self._workspace_pk(where)
                 if target is Workspace
-                else self._ids.of(target, row[one.attname], f"{where}, {one.attname}")
+                else self._ids.of(target, row[concrete_field.attname], f"{where}, {concrete_field.attname}")
             )
         if model is Rater:
             rater = rater_here(row, self._sources)
@@ -279,7 +287,7 @@ class RowsImport:
         if not table.key or not rows:
             return {}
         model, names = table.model, list(table.key)
-        fields = {one.attname: one for one in model._meta.concrete_fields}
+        fields = {concrete_field.attname: concrete_field for concrete_field in model._meta.concrete_fields}
         asked = []
         for row in rows:
             referred = [
@@ -364,7 +372,7 @@ def _columns(found: Any, by_name: Mapping[str, MovedTable]) -> dict[str, list[st
         )
     for name, columns in found.items():
         table = by_name[name]
-        strange = [str(one) for one in columns if one not in table.columns]
+        strange = [str(column) for column in columns if column not in table.columns]
         if strange:
             raise MoveError(
                 f"{name} of the file has {printable(strange[0], most=60)}, which this version of Foretell doesn't have; update it"

@@ -82,7 +82,7 @@ def _renamed(release: Archive, by: User, workspace: str) -> Sequence[tuple[Study
         return found
 
     studies = release_import(release, by=by, workspace=workspace, only=OF_TEMPLATES, named=aside)
-    return [(one, names[one.slug]) for one in studies]
+    return [(study, names[study.slug]) for study in studies]
 
 
 def _aside(slug: str) -> str:

@@ -121,7 +121,7 @@ class BackupWriter:
             out.write(
                 {
                     "foretell": KIND, "format": FORMAT, "id": contents.id, "written_at": contents.written_at, "software": contents.software,
-                    "name": contents.name, "workspace": contents.workspace.row(), "studies": [one.row() for one in contents.studies],
+                    "name": contents.name, "workspace": contents.workspace.row(), "studies": [study.row() for study in contents.studies],
                     "without": contents.without,
                 }
             )  # fmt: skip
@@ -140,7 +140,7 @@ class BackupReader:
             raise MoveError(_NO_ARCHIVE) from None
         with self.open(CONTENTS, "the table of contents") as member:
             self.contents = _contents(list(lines_read(member, key)))
-        listed = {CONTENTS, *(one.name for one in self.contents.parts)}
+        listed = {CONTENTS, *(part.name for part in self.contents.parts)}
         names = self._zip.namelist()
         if sorted(names) != sorted(listed):
             other = printable(", ".join(sorted(set(names) ^ listed)) or "a file twice", most=200)
@@ -209,8 +209,8 @@ def _contents(lines: list[Row]) -> Contents:
             f"it has format {printable(repr(found.get('format')), most=50)}; this version of Foretell reads format {FORMAT}"
         )
     try:
-        studies = tuple(_part(dict(one)) for one in found["studies"])
-        if not all(one.about for one in studies):
+        studies = tuple(_part(dict(study)) for study in found["studies"])
+        if not all(study.about for study in studies):
             raise KeyError("slug")
         return Contents(
             id=str(found["id"]), written_at=str(found["written_at"]), software=str(found["software"]), name=str(found["name"]),

@@ -98,5 +98,5 @@ def _about(study: Study) -> Row:
     return {
         "slug": study.slug, "title": study.title, "state": study.state, "archived": study.archived_at is not None,
         "deleted": study.deleted_at is not None, "hit_type": "" if study.declaration_id else study.hit_type,
-        "members": [list(one) for one in roles],
+        "members": [list(role) for role in roles],
     }  # fmt: skip

@@ -62,7 +62,7 @@ def workspace_restore(
 
 def _types_check(contents: Contents) -> None:
     """Check that this installation has the HIT types of the studies, apart from those of the workspace itself."""
-    missing = {str(one.about["hit_type"]) for one in contents.studies} - {"", *hit_types()}
+    missing = {str(study.about["hit_type"]) for study in contents.studies} - {"", *hit_types()}
     if missing:
         raise MoveError(
             f"this installation doesn't have the HIT type {printable(listed(sorted(missing)), most=200)}; install it first"

@@ -66,8 +66,8 @@ def simulators_named(
 ) -> list[ModelAtEndpoint]:
     """The simulators that a pipeline names, each once; empty if it names none and the recipe decides."""
     found: dict[tuple[int, str], ModelAtEndpoint] = {}
-    for one in overrides.get(ALL_STEPS, {}).get("simulators") or []:
-        name, model = str(one.get("endpoint") or ""), str(one.get("model") or "")
+    for simulator in overrides.get(ALL_STEPS, {}).get("simulators") or []:
+        name, model = str(simulator.get("endpoint") or ""), str(simulator.get("model") or "")
         place = endpoint_by_name(name, workspace_id=workspace_id) if name else endpoint
         asked = ModelAtEndpoint(place, model or place.model)
         found.setdefault((place.pk, asked.model), asked)

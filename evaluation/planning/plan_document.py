@@ -130,7 +130,7 @@ class Plan:
     def to_json(self) -> JSON:
         """As a plain object, with every field."""
         return asdict(self) | {
-            "hypotheses": [one.to_json() for one in self.hypotheses],
+            "hypotheses": [hypothesis.to_json() for hypothesis in self.hypotheses],
             "options": dict(self.options),
             "exclusion_rules": dict(self.exclusion_rules),
             "looks": list(self.looks),
@@ -163,7 +163,7 @@ def plan_parse(raw: Any) -> Plan:
         read.error("hypotheses", listed, f"a list of 1 to {MOST} hypotheses")
     else:
         hypotheses = [_hypothesis(read, one, f"hypotheses[{number}]") for number, one in enumerate(listed)]
-    names = [one.name for one in hypotheses]
+    names = [hypothesis.name for hypothesis in hypotheses]
     for number, name in enumerate(names):
         if name and name in names[:number]:
             read.error(f"hypotheses[{number}].name", name, "a name that no other hypothesis has")
@@ -409,8 +409,8 @@ def planned_names(plan: Plan) -> Sequence[str]:
     """The systems that hypotheses name, in order, each once."""
     named = [
         name
-        for one in plan.hypotheses
-        if METRICS[one.metric].whom == "systems"
-        for name in (one.of, one.against)
+        for hypothesis in plan.hypotheses
+        if METRICS[hypothesis.metric].whom == "systems"
+        for name in (hypothesis.of, hypothesis.against)
     ]
     return list(dict.fromkeys(name for name in named if name and name != ALL))

@@ -107,9 +107,9 @@ def plan_power(
     alpha = plan.alpha if plan.correction == "none" else plan.alpha / len(plan.hypotheses)
     instances = [math.ceil(size * structure.instances) for size in sizes]
     truths = [
-        Truth(one, structure, assumed, alpha, max(instances), max(counts))
-        for one in plan.hypotheses
-        if not why_no_power(one)
+        Truth(hypothesis, structure, assumed, alpha, max(instances), max(counts))
+        for hypothesis in plan.hypotheses
+        if not why_no_power(hypothesis)
     ]
     numbers = [runs or _runs(_drawn_for(truth)) for truth in truths]
     found, done = [], 0

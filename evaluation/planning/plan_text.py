@@ -54,7 +54,9 @@ def plan_markdown(
     parts = [f"# Analysis plan: {_line(title)}", sealed if digest else "Not sealed yet."]
     parts += [
         "## Hypotheses",
-        "\n".join(f"- **{_line(one.name)}.** {_line(_told(one))}" for one in plan.hypotheses),
+        "\n".join(
+            f"- **{_line(hypothesis.name)}.** {_line(_told(hypothesis))}" for hypothesis in plan.hypotheses
+        ),
     ]
     if design:
         parts += ["## Design", "\n".join(f"- {name}: {value}" for name, value in design.items())]

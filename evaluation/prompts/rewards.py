@@ -72,9 +72,9 @@ def question_lines(questions: Iterable[HeldOut], form: str) -> str:
     imported into a study of utility. ``form`` is as in ``export_lines``.
     """
     lines = []
-    for one in questions:
-        row = {"instance": one.key, **one.columns, "reward_token": reward_token(one.quantile)}
-        chat = conditioned(one.chat, one.quantile)
+    for question in questions:
+        row = {"instance": question.key, **question.columns, "reward_token": reward_token(question.quantile)}
+        chat = conditioned(question.chat, question.quantile)
         row |= {"messages": _plain(chat)} if form == "messages" else {"prompt": _as_text(chat)}
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     return "".join(lines)
@@ -82,7 +82,9 @@ def question_lines(questions: Iterable[HeldOut], form: str) -> str:
 
 def chat_lines(examples: Iterable[TrainingExample]) -> str:
     """The training file for a fine-tuning endpoint: one chat per line, with the reward token in its system message."""
-    return "".join(json.dumps({"messages": _messages(one)}, ensure_ascii=False) + "\n" for one in examples)
+    return "".join(
+        json.dumps({"messages": _messages(example)}, ensure_ascii=False) + "\n" for example in examples
+    )
 
 
 def export_lines(examples: Iterable[TrainingExample], form: str) -> str:
@@ -91,19 +93,19 @@ def export_lines(examples: Iterable[TrainingExample], form: str) -> str:
     ``form``: *messages*, or *prompt_completion* with the chat as one text.
     """
     lines = []
-    for one in examples:
+    for example in examples:
         row: dict[str, Any] = {
-            "key": one.key,
-            "round": one.round,
-            "reward": one.reward,
-            "reward_quantile": one.quantile,
-            "reward_token": reward_token(one.quantile),
+            "key": example.key,
+            "round": example.round,
+            "reward": example.reward,
+            "reward_quantile": example.quantile,
+            "reward_token": reward_token(example.quantile),
         }
         if form == "messages":
-            row["messages"] = _messages(one)
+            row["messages"] = _messages(example)
         else:
-            row["prompt"] = _as_text(conditioned(one.chat, one.quantile))
-            row["completion"] = one.reply
+            row["prompt"] = _as_text(conditioned(example.chat, example.quantile))
+            row["completion"] = example.reply
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     return "".join(lines)
 

@@ -27,4 +27,4 @@ def titles_with(part: str) -> str:
     >>> titles_with("fine_tuner")
     'OpenAI'
     """
-    return " or ".join(one.title for one in PROVIDERS if getattr(one, part))
+    return " or ".join(provider.title for provider in PROVIDERS if getattr(provider, part))

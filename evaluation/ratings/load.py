@@ -85,7 +85,11 @@ class StudyRatings:
 
         ``table`` also has ``confidence``, where it's asked, and the variables whose values are sets, rankings, passages or pairs.
         """
-        labelled = [one for one in answer_variables(self.hit_type) if not one.structured]
+        labelled = [
+            answer_variable
+            for answer_variable in answer_variables(self.hit_type)
+            if not answer_variable.structured
+        ]
         return tuple(sorted(labelled, key=lambda v: v.name != self.hit_type.headline))
 
     def table(self, variable: str) -> VariableRatings:
@@ -215,9 +219,9 @@ class StudyRatings:
     def adjudicated(self, variable: str) -> dict[str, str]:
         """Names of the variable's units -> the label that two adjudicators gave, for units of the table."""
         settled = {
-            (one.item, suffix): label
-            for one in self.adjudications
-            for (name, suffix), label in one.settled.items()
+            (adjudication.item, suffix): label
+            for adjudication in self.adjudications
+            for (name, suffix), label in adjudication.settled.items()
             if name == variable
         }
         table = self.table(variable)
@@ -244,7 +248,7 @@ class StudyRatings:
     @cached_property
     def _named_sides(self) -> tuple[tuple[str, str], ...]:
         """Each item's own columns, empty names where it has none; empty if no item has any."""
-        if not any(form_of(one.level) == "pairwise" for one in self.hit_type.variables):
+        if not any(form_of(variable.level) == "pairwise" for variable in self.hit_type.variables):
             return ()
         sides: list[list[str]] = []
         for name in SIDE_COLUMNS:
@@ -283,8 +287,8 @@ class StudyRatings:
         if self.adjudications:
             columns.append(
                 [
-                    [one.item, [[*row[:2], sorted(row[2].items())] for row in one.given]]
-                    for one in self.adjudications
+                    [adjudication.item, [[*row[:2], sorted(row[2].items())] for row in adjudication.given]]
+                    for adjudication in self.adjudications
                 ]
             )
         for column in columns:

@@ -108,7 +108,7 @@ def release_build(
         found, check, rows, times = replica_read(collect)
         choices = _choices(stored, found.names)
         removed = dict(sorted(found.screen.found.items()))
-        numbers = {one.name: one.to_json() for one in found.coarsened.attributes}
+        numbers = {attribute.name: attribute.to_json() for attribute in found.coarsened.attributes}
         stated = Stated(
             about, removed, sorted(found.attributes), free_text, coarsening, numbers, found.scope.parts
         )
@@ -240,15 +240,15 @@ def _comparable(
 def _merged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows, where two that have become one have the sum of their counts: reasons that differed only in what isn't released."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
-    for one in rows:
-        key = (one["group"], *one["head"])
-        counts = [cell for cell in one["cells"] if cell["kind"] == "number" and cell["shape"] == "count"]
-        if key in found and len(counts) == len(one["cells"]):
-            both = zip(found[key]["cells"], one["cells"], strict=True)
+    for row in rows:
+        key = (row["group"], *row["head"])
+        counts = [cell for cell in row["cells"] if cell["kind"] == "number" and cell["shape"] == "count"]
+        if key in found and len(counts) == len(row["cells"]):
+            both = zip(found[key]["cells"], row["cells"], strict=True)
             cells = [{**a, "value": a["value"] + b["value"], "n": a["n"] + b["n"]} for a, b in both]
-            found[key] = {**one, "cells": cells}
+            found[key] = {**row, "cells": cells}
         else:
-            found[(*key, "") if key in found else key] = one
+            found[(*key, "") if key in found else key] = row
     return list(found.values())
 
 

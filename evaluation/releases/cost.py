@@ -56,15 +56,15 @@ class ReleaseCost:
                 if self.changed_values
                 else "No value would change."
             )
-        for one in self.attributes:
-            if one.changed:
+        for attribute in self.attributes:
+            if attribute.changed:
                 done = [
                     f"{number:,} {words}"
-                    for number, words in ((one.coarsened, "coarser"), (one.removed, "missing"))
+                    for number, words in ((attribute.coarsened, "coarser"), (attribute.removed, "missing"))
                     if number
                 ]
                 found.append(
-                    f"{one.name}: {listed(done)} of {plural(one.raters, 'rater')}; {one.before:,} different values would become {one.after:,}."
+                    f"{attribute.name}: {listed(done)} of {plural(attribute.raters, 'rater')}; {attribute.before:,} different values would become {attribute.after:,}."
                 )
         if self.times:
             found.append(f"{self.times:,} of {plural(self.timed, 'time')} of judgments would change.")
@@ -73,8 +73,12 @@ class ReleaseCost:
     def to_json(self, *, people: bool) -> dict[str, Any]:
         """For the API; with ``people``, the values that would be released and how many raters have each."""
         attributes = [
-            {"name": one.name, **one.to_json(), **({"values": dict(one.values)} if people else {})}
-            for one in self.attributes
+            {
+                "name": attribute.name,
+                **attribute.to_json(),
+                **({"values": dict(attribute.values)} if people else {}),
+            }
+            for attribute in self.attributes
         ]
         names = ("raters", "alone", "alone_after", "changed_raters", "changed_values", "changed_rows")
         numbers = {name: getattr(self, name) for name in (*names, "timed", "times")}
@@ -107,7 +111,7 @@ def release_cost(*, report: Report, attributes: Collection[str], coarsening: Coa
         alone=found.alone,
         alone_after=len(rare(after, coarsening.smallest_group)),
         changed_raters=len(changed),
-        changed_values=sum(one.coarsened + one.removed for one in found.attributes),
+        changed_values=sum(attribute.coarsened + attribute.removed for attribute in found.attributes),
         changed_rows=sum(found.of_rater(rater, held) != held for rater, held in rows),
         timed=timed,
         times=times,

@@ -214,7 +214,10 @@ class _ReleaseImport:
     @cached_property
     def _kinds(self) -> dict[int, HitType]:
         """The type of each study."""
-        return {one.pk: study_hit_type(one) for one in Study.objects.filter(pk__in=self._ids[Study].values())}
+        return {
+            study.pk: study_hit_type(study)
+            for study in Study.objects.filter(pk__in=self._ids[Study].values())
+        }
 
     def _digest_adjudications(self) -> None:
         """By their digests, adjudicators agree or not."""

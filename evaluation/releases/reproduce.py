@@ -202,10 +202,10 @@ def _stated(manifest: Mapping[str, Any]) -> Stated:
     texts = {name: part(name, str) for name in ("title", "description", "licence", "citation")}
     attributes, removed, free_text = part("attributes", list), part("removed", dict), part("free_text", bool)
     creators, date = part("creators", list), part("date", str)
-    if not all(isinstance(one, str) for one in creators):
+    if not all(isinstance(creator, str) for creator in creators):
         raise ArchiveError(f"{MANIFEST}: creators should be texts")
     creators_read(creators)
-    if not all(isinstance(one, str) for one in attributes):
+    if not all(isinstance(attribute, str) for attribute in attributes):
         raise ArchiveError(f"{MANIFEST}: attributes should be names")
     if not all(isinstance(one, int) and one > 0 for one in removed.values()):
         raise ArchiveError(f"{MANIFEST}: removed should be numbers")

@@ -89,11 +89,14 @@ def _fill(table: ReleasedTable, schema: str, rows: Iterable[Mapping[str, Any]], 
         if rest:
             empty = (f"ALTER COLUMN {quote(str(field.column))} DROP NOT NULL" for field in rest)
             cursor.execute(f"ALTER TABLE {name} {', '.join(empty)}")
-        listed = ", ".join(quote(str(fields[one].column)) for one in columns)
+        listed = ", ".join(quote(str(fields[column].column)) for column in columns)
         with cursor.copy(f"COPY {name} ({listed}) FROM STDIN") as copy:
             for row in chain([first], rows):
                 copy.write_row(
-                    tuple(_cell(one, row[one], references, documents, least, table.model) for one in columns)
+                    tuple(
+                        _cell(column, row[column], references, documents, least, table.model)
+                        for column in columns
+                    )
                 )
         cursor.execute(f"ANALYZE {name}")
 

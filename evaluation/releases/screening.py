@@ -160,7 +160,11 @@ class LeakCheck:
     any spelling."""
 
     def __init__(self, identifiers: Iterable[str]) -> None:
-        self._names = Names(one for one in identifiers if telling(one) and long_enough(letters_of(one)))
+        self._names = Names(
+            identifier
+            for identifier in identifiers
+            if telling(identifier) and long_enough(letters_of(identifier))
+        )
 
     def __call__(self, line: str) -> None:
         if self._names and self._names.within(line):

@@ -218,7 +218,7 @@ def _bands(counts: Mapping[str, int], least: int) -> dict[str, str | None]:
     end = max(sizes) + 1
     if held:  # the last band is small: it belongs to the one before
         edges[-1] = end
-    starts = sorted({one for one in edges if one < end} | {min(sizes)})
+    starts = sorted({edge for edge in edges if edge < end} | {min(sizes)})
     found: dict[str, str | None] = {}
     for value, number in numbers.items():
         at = max(start for start in starts if start <= _place(number, width))

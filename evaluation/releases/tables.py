@@ -377,9 +377,9 @@ def tables_of(parts: ReleasePart) -> tuple[ReleasedTable, ...]:
         *(() if ReleasePart.QUESTIONNAIRES in parts else (QuestionnaireAnswer,)),
     }
     return tuple(
-        one
+        table
         if ReleasePart.TYPES in parts
-        else replace(one, columns=tuple(name for name in one.columns if name != "declaration_id"))
-        for one in TABLES
-        if one.model not in left_out
+        else replace(table, columns=tuple(name for name in table.columns if name != "declaration_id"))
+        for table in TABLES
+        if table.model not in left_out
     )

@@ -316,10 +316,10 @@ def _common_facts(data: Sequence[StudyRatings], choices: Choices, inputs_hash: s
 def _counted(data: Sequence[StudyRatings]) -> str:
     """A phrase that says whose judgments the report counts."""
     raters = [one.judgments.raters for one in data]
-    human = [~one.is_simulator & ~one.is_rehearsal for one in raters]
+    human = [~rater.is_simulator & ~rater.is_rehearsal for rater in raters]
     found = ["people"] if any(mask.any() for mask in human) else []
-    found += ["rehearsal raters"] if any(one.is_rehearsal.any() for one in raters) else []
-    found += ["simulators"] if any(one.is_simulator.any() for one in raters) else []
+    found += ["rehearsal raters"] if any(rater.is_rehearsal.any() for rater in raters) else []
+    found += ["simulators"] if any(rater.is_simulator.any() for rater in raters) else []
     return listed(found) or "nobody yet"
 
 

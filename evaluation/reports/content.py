@@ -184,14 +184,14 @@ class Figure:
         """Of points (estimates with a label), and of bars, whose data may give ``n`` by row."""
         points = [
             Basis(
-                " · ".join(filter(None, [one.get("group", ""), one["label"]])),
+                " · ".join(filter(None, [point.get("group", ""), point["label"]])),
                 "",
-                one["n"],
-                one["left_out"],
-                no_interval=no_interval(one),
-                estimand=estimand_in(one),
+                point["n"],
+                point["left_out"],
+                no_interval=no_interval(point),
+                estimand=estimand_in(point),
             )
-            for one in self.data.get("points", ())
+            for point in self.data.get("points", ())
         ]
         sizes = self.data.get("n") or ()
         return points + [Basis(row, "", n) for row, n in zip(self.data.get("rows", ()), sizes, strict=False)]

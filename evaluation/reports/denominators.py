@@ -42,7 +42,7 @@ def denominator_notes(values: Sequence[Basis]) -> list[str]:
     >>> denominator_notes([Basis("robot-a", "Precision", 4, {"tie": 1}), Basis("robot-b", "Precision", 4)])
     ['n = 4 for every value.', 'Left out: 1 tie (robot-a).']
     """
-    counted = [one for one in values if one.n]
+    counted = [value for value in values if value.n]
     if not counted:
         return estimand_notes(values)
     return [*_sizes(counted), *_left_out(values), *_no_intervals(values), *estimand_notes(values)]
@@ -55,9 +55,9 @@ def estimand_notes(values: Sequence[Basis]) -> list[str]:
     ['Intervals are for items like these, judged by these raters.']
     """
     by: dict[Estimand, list[str]] = {}
-    for one in values:
-        if one.estimand is not None:
-            by.setdefault(one.estimand, []).append(_where(one, values))
+    for value in values:
+        if value.estimand is not None:
+            by.setdefault(value.estimand, []).append(_where(value, values))
     if not by:
         return []
     usual, *others = sorted(by, key=lambda one: (-len(by[one]), one))
@@ -75,10 +75,10 @@ def estimand_in(cell: Mapping[str, Any]) -> Estimand | None:
 
 
 def _sizes(values: Sequence[Basis]) -> list[str]:
-    if len({one.n for one in values}) == 1:
+    if len({value.n for value in values}) == 1:
         return [f"n = {values[0].n:,} for every value."]
-    values = [one for one in values if not one.shown]
-    sizes = {one.n for one in values}
+    values = [value for value in values if not value.shown]
+    sizes = {value.n for value in values}
     by = _grouped(values)
     if len(by) > MOST:
         return [f"n is from {min(sizes):,} to {max(sizes):,}."]
@@ -89,19 +89,19 @@ def _grouped(values: Sequence[Basis]) -> dict[str, int]:
     """Denominators by column if each column has one, else by row, else for each value."""
     for name in ("column", "row"):
         found: dict[str, set[int]] = {}
-        for one in values:
-            found.setdefault(getattr(one, name), set()).add(one.n)
+        for value in values:
+            found.setdefault(getattr(value, name), set()).add(value.n)
         if all(len(sizes) == 1 for sizes in found.values()) and "" not in found:
             return {where: sizes.pop() for where, sizes in found.items()}
-    return {_where(one, values): one.n for one in values}
+    return {_where(value, values): value.n for value in values}
 
 
 def _left_out(values: Sequence[Basis]) -> list[str]:
     by: dict[str, list[str]] = {}
-    for one in values:
-        said = left_out(one.left_out)
+    for value in values:
+        said = left_out(value.left_out)
         if said:
-            by.setdefault(said, []).append(_where(one, values))
+            by.setdefault(said, []).append(_where(value, values))
     if not by:
         return []
     if len(by) == 1 and len(next(iter(by.values()))) == len(values):
@@ -116,9 +116,9 @@ def _left_out(values: Sequence[Basis]) -> list[str]:
 
 def _no_intervals(values: Sequence[Basis]) -> list[str]:
     by: dict[str, list[str]] = {}
-    for one in values:
-        if one.no_interval:
-            by.setdefault(one.no_interval, []).append(_where(one, values))
+    for value in values:
+        if value.no_interval:
+            by.setdefault(value.no_interval, []).append(_where(value, values))
     if not by:
         return []
     if len(by) == 1 and len(next(iter(by.values()))) == len(values):

@@ -61,7 +61,7 @@ class Sources:
         """As plain JSON, with at most ``MOST_ROWS`` rows of each table and their whole number; ``nan`` becomes null."""
         return {
             "variable": self.variable.name,
-            "variables": [{"name": one.name, "title": one.title} for one in self.variables],
+            "variables": [{"name": variable.name, "title": variable.title} for variable in self.variables],
             "simulator": self.simulator,
             "simulators": list(self.simulators),
             "coefficient": {
@@ -70,7 +70,7 @@ class Sources:
             },
             "rehearsal": self.rehearsal, "undivided": self.undivided,
             "tables": {
-                by: {"rows": [_row(one) for one in rows[:MOST_ROWS]], "all": len(rows)} for by, rows in self.tables.items()
+                by: {"rows": [_row(row) for row in rows[:MOST_ROWS]], "all": len(rows)} for by, rows in self.tables.items()
             },
         }  # fmt: skip
 
@@ -173,14 +173,14 @@ def _sources(
     # What the list counts: rehearsal raters also where nobody asked for them, since nobody else has judged.
     count = {"count": "rehearsal" if data.judgments.rehearsal else "people"}
     found = []
-    for one in groups:
-        name = names[one.code]
+    for group in groups:
+        name = names[group.code]
         if by == "item":
-            found.append(Source(name, one, item=items[name]))
+            found.append(Source(name, group, item=items[name]))
             continue
         if by == "rater":
             query = {"raters": f"{ids[name]}-{ids[simulator]}" if simulator else str(ids[name])}
         else:
             query = {by: name} | ({"against": str(ids[simulator])} if simulator else {})
-        found.append(Source(name, one, query=urlencode(query | count)))
+        found.append(Source(name, group, query=urlencode(query | count)))
     return found

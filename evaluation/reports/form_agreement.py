@@ -32,7 +32,10 @@ _PERCENT = frozenset({"same_severity"})
 
 def form_variables(ctx: Context) -> list[tuple[Variable, Form]]:
     """The study's variables whose values are more than a label, with their form."""
-    found = [(one, form_of(one.level)) for one in answer_variables(ctx.hit_type)]
+    found = [
+        (answer_variable, form_of(answer_variable.level))
+        for answer_variable in answer_variables(ctx.hit_type)
+    ]
     return [(one, form) for one, form in found if form is not None]
 
 
@@ -85,7 +88,7 @@ def form_tables(
 ) -> tuple[str, list[Table]]:
     """A sentence on the first group, and the tables. ``people`` names the raters who aren't simulators; pairs of annotators are listed only if
     raters are ``named``: where a file only numbers them within a unit, a number is nobody in particular."""
-    groups = [replace(one, who=_named(one.who, people)) for one in found.groups]
+    groups = [replace(group, who=_named(group.who, people)) for group in found.groups]
     blocks = [_figures(variable, found, groups)]
     first = groups[0]
     if first.spans is not None:
@@ -102,23 +105,23 @@ def _named(who: str, people: str) -> str:
 def _sentence(variable: Variable, found: FormSummary, group: FormGroup) -> str:
     among = f"On “{variable.title}”, among {group.who}, "
     lead = group.figures[0].estimate
-    if not any(one.estimate.defined for one in group.figures):
+    if not any(figure.estimate.defined for figure in group.figures):
         what = "the strengths of systems" if found.form == "pairwise" else "agreement"
         return f"On “{variable.title}”, {what} among {group.who} can’t be computed: {lead.reason}."
     if found.form == "pairwise":
         ordered = sorted(group.figures[:-1], key=lambda one: -one.estimate.value)
         parts = [f"{one.about} {stated(one.estimate, 'comparison')}" for one in ordered]
         return CountedSentence(f"{among}the strengths of systems (log, mean 0) are: {listed(parts)}.", lead.n)
-    shown = [one for one in group.figures if one.name in ("alpha_masi", "alpha_jaccard", "kendall_w", "mean_tau_b", "alpha_marked")]  # fmt: skip
+    shown = [figure for figure in group.figures if figure.name in ("alpha_masi", "alpha_jaccard", "kendall_w", "mean_tau_b", "alpha_marked")]  # fmt: skip
     parts = [f"{one.title} is {stated(one.estimate, NOUNS[found.form])}" for one in shown]
     if found.form == "span":
-        f1 = next(one for one in group.figures if one.name == "f1_overlapping")
+        f1 = next(figure for figure in group.figures if figure.name == "f1_overlapping")
         parts.append(f"{f1.title} is {stated(f1.estimate, ('span', 'spans'))}")
     return CountedSentence(f"{among}{listed(parts)}.", found.units if found.form == "span" else lead.n)
 
 
 def _figures(variable: Variable, found: FormSummary, groups: Sequence[FormGroup]) -> Table:
-    titles = list(dict.fromkeys(one.title for group in groups for one in group.figures))
+    titles = list(dict.fromkeys(figure.title for group in groups for figure in group.figures))
     rows = []
     for title in titles:
         cells: list[Cell] = []

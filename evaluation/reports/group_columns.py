@@ -57,7 +57,7 @@ def group_alike(contexts: Sequence[Context]) -> None:
         titles, cut = grouped_values(names, np.concatenate(codes))
     except ValueError as error:
         raise ValueError(f"{found[0].name}: {error}") from None
-    ends = np.cumsum([one.size for one in codes])[:-1]
+    ends = np.cumsum([code.size for code in codes])[:-1]
     for ctx, one, part in zip(contexts, found, np.split(cut, ends), strict=True):
         attribute = Attribute(one.name, one.of, tuple(titles), part.astype(np.int32))
         ctx.once(GROUPED, lambda attribute=attribute: attribute)  # type: ignore[misc]
@@ -162,7 +162,8 @@ def _joined(whole: Table, groups: Sequence[tuple[str, Table]]) -> Table:
     columns = list(whole.columns)
     for name, table in groups:
         columns += [
-            TableColumn(one.label, " · ".join(filter(None, [name, one.group]))) for one in table.columns
+            TableColumn(column.label, " · ".join(filter(None, [name, column.group])))
+            for column in table.columns
         ]
     tables = [whole, *(table for _, table in groups)]
     cells = [_rows(table) for table in tables]

@@ -143,7 +143,7 @@ def _of_model(ctx: Context, model: str, answers: Sequence[GenUAnswer]) -> GenUOf
 
 def mean_of(estimates: Sequence[Estimate], what: str) -> Estimate:
     """Unweighted mean of the defined coefficients; it has no interval."""
-    values = [one.value for one in estimates if one.defined]
+    values = [estimate.value for estimate in estimates if estimate.defined]
     if not values:
         return undefined(f"no {what} is defined")
     left = len(estimates) - len(values)

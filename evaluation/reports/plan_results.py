@@ -54,7 +54,7 @@ def plan_facts(ctx: Context) -> JSON | None:
 
 def plans_across(studies: Sequence[Study]) -> JSON | None:
     """What a report across studies says about their sealed plans: how many there are; None if there is none."""
-    number = sum(sealed_plan(study=one) is not None for one in studies)
+    number = sum(sealed_plan(study=study) is not None for study in studies)
     return {"across": number} if number else None
 
 
@@ -82,9 +82,9 @@ def valid_intervals(ctx: Context, plan: Plan, design: Mapping[str, Any]) -> list
         return []
     order = _completed_instances(ctx.study, ctx)
     found = []
-    for one in plan.hypotheses:
-        limits = limits_of(one, METRICS[one.metric].limits or SHARE)
-        values = outcomes(ctx, one, order)
+    for hypothesis in plan.hypotheses:
+        limits = limits_of(hypothesis, METRICS[hypothesis.metric].limits or SHARE)
+        values = outcomes(ctx, hypothesis, order)
         found.append(valid_interval(values, planned=int(design["instances"]), plan=plan, limits=limits))
     return found
 
@@ -109,10 +109,10 @@ def _completed_instances(study: Study, ctx: Context) -> list[str]:
 def plan_section(ctx: Context, facts: Mapping[str, Any], sections: Sequence[Section]) -> Section:
     """The section of planned comparisons, from the report's other sections and the facts of ``plan_facts``."""
     plan = plan_of_facts(facts)
-    results = [_Result(ctx, plan, one, sections) for one in plan.hypotheses]
+    results = [_Result(ctx, plan, hypothesis, sections) for hypothesis in plan.hypotheses]
     valid: list[Estimate | None] = [_estimate(one) for one in facts["valid"]]
     valid = valid or [None] * len(results)
-    adjusted = _adjusted(plan, [one.p for one in results])
+    adjusted = _adjusted(plan, [result.p for result in results])
     rows = [one.row(plan, p, interval) for one, p, interval in zip(results, adjusted, valid, strict=True)]
     early = _early(plan, facts)
     deviations = [*facts["deviations"], *option_deviations(plan, ctx.choices)]
@@ -130,7 +130,7 @@ def plan_section(ctx: Context, facts: Mapping[str, Any], sections: Sequence[Sect
             ),
         ],
         blocks=[_table(plan, rows)],
-        notes=[f"{one.name}: {hypothesis_words(one)}" for one in plan.hypotheses],
+        notes=[f"{hypothesis.name}: {hypothesis_words(hypothesis)}" for hypothesis in plan.hypotheses],
     )
 
 

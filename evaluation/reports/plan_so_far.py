@@ -23,7 +23,7 @@ def planned_so_far(*, study: Study) -> list[tuple[Hypothesis, Estimate]] | None:
     if plan.stopping == "none":
         return None
     if not people_judgments(study).exists():
-        return [(one, undefined("nobody has judged yet")) for one in plan.hypotheses]
+        return [(hypothesis, undefined("nobody has judged yet")) for hypothesis in plan.hypotheses]
     ctx = context_of(study, Choices.parse({**plan.options, "replicates": 0}))
     found = valid_intervals(ctx, plan, facts["design"])
     why = undefined("no judgment counts")

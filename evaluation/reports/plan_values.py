@@ -81,11 +81,11 @@ def _of_predictions(ctx: Context, metric: str, system: str) -> dict[str, float]:
     counts = [per_explanation(table) for table in ctx.follow_ups(ctx.headline.name, rule_of(ctx))]
     if not counts:
         return {}
-    values = np.concatenate([_values(one, metric) for one in counts])
+    values = np.concatenate([_values(count, metric) for count in counts])
     kept = np.concatenate(
-        [np.array([system in (ALL, name) for name in one.system], dtype=bool) for one in counts]
+        [np.array([system in (ALL, name) for name in count.system], dtype=bool) for count in counts]
     )
-    instance = np.concatenate([one.instance for one in counts])
+    instance = np.concatenate([count.instance for count in counts])
     return mean_by_instance(values[kept], instance[kept].tolist())
 
 

@@ -183,4 +183,4 @@ def _sentence(planned: Sequence[str], values: int) -> list[str]:
 
 def plan_refs(ctx: Context, plan: Plan) -> list[Ref]:
     """The cells of all hypotheses."""
-    return [ref for one in plan.hypotheses for ref in refs_of(ctx, one)]
+    return [ref for hypothesis in plan.hypotheses for ref in refs_of(ctx, hypothesis)]

@@ -85,8 +85,10 @@ def shared_instances(judge: Judge) -> frozenset[str]:
     counts = [per_explanation(table) for table in judge.tables]
     known = {
         (str(instance), str(system))
-        for one in counts
-        for instance, system in zip(one.instance[one.known > 0], one.system[one.known > 0], strict=True)
+        for count in counts
+        for instance, system in zip(
+            count.instance[count.known > 0], count.system[count.known > 0], strict=True
+        )
     }
     systems = judge.systems
     return frozenset(

@@ -61,7 +61,7 @@ def share_reason(latest: str, *, most: float, outcomes: Sequence[Outcome]) -> st
     none_usable = len(latest) >= CANARY and USABLE not in latest[-CANARY:] and most < 1
     if not none_usable and not ((at_start or full) and in_vain > most * len(latest)):
         return ""
-    last = next((one for one in reversed(outcomes) if one.usable is False), None)
+    last = next((outcome for outcome in reversed(outcomes) if outcome.usable is False), None)
     if last is None:
         return ""
     return (
@@ -79,7 +79,7 @@ def refusals_decide(
     doesn't say which. Until a call of the run has been answered, three in a row are about the endpoint. Afterwards one is the
     outcome of its item, unless ten in a row are like that; a refused key is tried again first. Changes the outcomes.
     """
-    refused = [one for one in outcomes if one.error_kind in PERHAPS_ITEM and one.pause]
+    refused = [outcome for outcome in outcomes if outcome.error_kind in PERHAPS_ITEM and outcome.pause]
     if not refused:
         return ""
     answered = USABLE in latest or is_answered()

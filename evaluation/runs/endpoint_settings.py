@@ -112,7 +112,9 @@ def confirmed_check(*, endpoints: Iterable[Endpoint], deployments: Sequence[str]
     endpoints = sorted(endpoints, key=lambda one: one.pk)
     if list(deployments) == moved_to(endpoints):
         return
-    now = " and ".join(f"the endpoint {one} is at {deployment_of(one)} now" for one in endpoints)
+    now = " and ".join(
+        f"the endpoint {endpoint} is at {deployment_of(endpoint)} now" for endpoint in endpoints
+    )
     given = f"{' and '.join(deployments)} was to be confirmed, but " if deployments else ""
     raise Conflict(
         f"Nothing was confirmed: {given}{now}. If the same model is served there, confirm {' and '.join(moved_to(endpoints))}."

@@ -47,7 +47,11 @@ class HealthReport:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> HealthReport:
-        sent = [one for one in outcomes if one.sent and one.of_request and one.error_kind != "cancelled"]
+        sent = [
+            outcome
+            for outcome in outcomes
+            if outcome.sent and outcome.of_request and outcome.error_kind != "cancelled"
+        ]
         troubled = tuple(outcome for outcome in sent if outcome.error_kind in TROUBLE)
         return cls(len(sent) - len(troubled), troubled)
 

@@ -115,7 +115,7 @@ def run_budget_set(
         if max_failed_share is not None:
             run.max_failed_share = max_failed_share
         names = ["budget_calls", "budget_cost", "max_failed_share"]
-        run.clean_fields(exclude={one.name for one in Run._meta.fields}.difference(names))
+        run.clean_fields(exclude={field.name for field in Run._meta.fields}.difference(names))
         run.save(update_fields=names)
     return run
 

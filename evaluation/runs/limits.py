@@ -83,7 +83,7 @@ def book(*, run: Run, endpoint: Endpoint, now: datetime, requests: Sequence[Read
     """Reserve the cost, count the requests, and book them against the endpoint's rates."""
     run.heartbeat_at = now
     run.sent_calls += len(requests)
-    run.reserved_cost += sum((cost for one in requests for cost in one.reserved.values()), Decimal(0))
+    run.reserved_cost += sum((cost for request in requests for cost in request.reserved.values()), Decimal(0))
     run.save(update_fields=["heartbeat_at", "sent_calls", "reserved_cost", "allowances"])
     if not requests or not (endpoint.requests_per_minute or endpoint.tokens_per_minute):
         return
@@ -91,7 +91,7 @@ def book(*, run: Run, endpoint: Endpoint, now: datetime, requests: Sequence[Read
         seconds = len(requests) * 60 / endpoint.requests_per_minute
         endpoint.requests_due = _due(endpoint.requests_due, now) + timedelta(seconds=seconds)
     if endpoint.tokens_per_minute:
-        seconds = sum(one.tokens for one in requests) * 60 / endpoint.tokens_per_minute
+        seconds = sum(request.tokens for request in requests) * 60 / endpoint.tokens_per_minute
         endpoint.tokens_due = _due(endpoint.tokens_due, now) + timedelta(seconds=seconds)
     endpoint.save(update_fields=["requests_due", "tokens_due"])
 

@@ -179,8 +179,8 @@ def system_folded(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     >>> [one.content for one in system_folded([ChatMessage("system", "Be brief."), ChatMessage("user", "Why?")])]
     ['Be brief.\\n\\nWhy?']
     """
-    instructions = "\n\n".join(one.content for one in messages if one.role == "system")
-    chat = [one for one in messages if one.role != "system"]
+    instructions = "\n\n".join(message.content for message in messages if message.role == "system")
+    chat = [message for message in messages if message.role != "system"]
     if not instructions:
         return chat
     if not chat or chat[0].role != "user":

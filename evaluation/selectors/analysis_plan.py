@@ -99,7 +99,7 @@ def sealed_plan(*, study: Study) -> dict[str, Any] | None:
         "design": row.design,
         "sealed_at": moment_text(row.sealed_at),
         "sha256": row.digest,
-        "looks": [[one.judgments, one.planned] for one in row.looks.all()],
+        "looks": [[look.judgments, look.planned] for look in row.looks.all()],
     }
 
 

@@ -122,7 +122,7 @@ def filter_faults(attributes: Collection[StudyAttribute], *, by: str, only: str)
 
     ``only`` that isn't ``column=value; column=value`` is a fault too.
     """
-    known = {one.name: one for one in attributes}
+    known = {attribute.name: attribute for attribute in attributes}
     names = ", ".join(known) or "none"
     faults = {}
     if by and by not in known:

@@ -60,19 +60,21 @@ def raters_confidence(*, study: Study) -> RatersConfidence | None:
         ((name, found) for name, found in truths if any(found.values())), (MAJORITY, None)
     )
     scores = confidence_variable(kind.confidence).scores
-    abstain = {label for one in kind.variables if one.name == kind.headline for label in one.abstain}
+    abstain = {
+        label for variable in kind.variables if variable.name == kind.headline for label in variable.abstain
+    }
     labels: list[tuple[str, bool, tuple[int, str], str, float | None]] = []
     people: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     for item, rater, who, response in fetched:
         ratings = kind.to_ratings(payloads[item], response)
         said = [r.value for r in ratings if r.variable == CONFIDENCE and r.unit in stages]
         sure = scores[said[0]] if said else None
-        for one in ratings:
-            if one.variable == kind.headline and one.value not in abstain:
-                labels.append((rater, who == "simulator", (item, one.unit), one.value, sure))
-        for one in ratings:
-            if one.variable == kind.headline and who != "simulator":
-                people[item, one.unit][one.value] += 1
+        for rating in ratings:
+            if rating.variable == kind.headline and rating.value not in abstain:
+                labels.append((rater, who == "simulator", (item, rating.unit), rating.value, sure))
+        for rating in ratings:
+            if rating.variable == kind.headline and who != "simulator":
+                people[item, rating.unit][rating.value] += 1
     rows: dict[tuple[str, bool], list[tuple[float | None, bool | None]]] = defaultdict(list)
     for rater, model, unit, label, sure in labels:
         if known is not None:
@@ -82,7 +84,7 @@ def raters_confidence(*, study: Study) -> RatersConfidence | None:
         rows[rater, model].append((sure, right))
     order = sorted(rows, key=lambda one: (-len(rows[one]), one))
     shown = [(name, model, rater_calibration(rows[name, model])) for name, model in order[:LISTED]]
-    title = next(one.title for one in kind.variables if one.name == kind.headline)
+    title = next(variable.title for variable in kind.variables if variable.name == kind.headline)
     played = rehearsal and any(not model for _, model in order)
     return RatersConfidence(
         title, kind.confidence, criterion, shown, max(0, len(order) - LISTED), cut, played

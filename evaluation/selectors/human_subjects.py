@@ -49,8 +49,8 @@ def human_subjects(*, study: Study) -> HumanSubjects:
     conduct = study_conduct(study=study)
     used = Judgment.objects.filter(BY_PARTICIPANTS, study=study, snapshot__isnull=False).values("snapshot")
     versions = tuple(
-        Version(one.number, one.digest, str(one.content.get("instructions", "")))
-        for one in Snapshot.objects.filter(study=study, pk__in=used).order_by("number")
+        Version(snapshot.number, snapshot.digest, str(snapshot.content.get("instructions", "")))
+        for snapshot in Snapshot.objects.filter(study=study, pk__in=used).order_by("number")
     )
     costs = (*_pay(study, conduct), *_model_calls(study))
     return HumanSubjects(conduct, versions, costs, _fingerprints(study))

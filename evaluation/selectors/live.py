@@ -66,9 +66,9 @@ def agreement_so_far(*, study: Study) -> AgreementSoFar | None:
     for item, digest, response, at in fetched:
         if (item, digest) not in read:
             read[item, digest] = [
-                (one.unit, one.value)
-                for one in kind.to_ratings(payloads[item], response)
-                if one.variable == variable.name
+                (rating.unit, rating.value)
+                for rating in kind.to_ratings(payloads[item], response)
+                if rating.variable == variable.name
             ]
         ratings += [((item, unit), value, at) for unit, value in read[item, digest]]
     return AgreementSoFar(variable, agreement_over_time(ratings, variable), len(fetched), every, rehearsal)
@@ -80,8 +80,8 @@ def _kept_count(study_pk: int) -> list[tuple[Any, ...]]:
     if found is None:
         return []
     points = [
-        (one.at, one.ratings, *(_number(n) for n in (one.alpha.value, one.alpha.low, one.alpha.high)), one.alpha.units, one.alpha.reason)
-        for one in found.points
+        (point.at, point.ratings, *(_number(n) for n in (point.alpha.value, point.alpha.low, point.alpha.high)), point.alpha.units, point.alpha.reason)
+        for point in found.points
     ]  # fmt: skip
     return [(found.judgments, found.every, found.rehearsal), *points]
 

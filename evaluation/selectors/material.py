@@ -96,7 +96,7 @@ def datasets_behind(*, study: Study) -> set[int]:
     found = set(Instance.objects.filter(items__study=study).order_by().values_list("dataset", flat=True))
     pipelines = Pipeline.objects.filter(dataset__workspace=study.workspace_id)
     for dataset, main, results in pipelines.values_list("dataset", "study", "results"):
-        made = {one.get("study") for one in results.values() if isinstance(one, dict)}
+        made = {result.get("study") for result in results.values() if isinstance(result, dict)}
         if main == study.pk or study.slug in made:
             found.add(dataset)
     return found

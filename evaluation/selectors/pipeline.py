@@ -72,7 +72,7 @@ def pipeline_steps(pipeline: Pipeline) -> list[StepShown]:
     slugs = [result["study"] for result in pipeline.results.values() if "study" in result]
     owned = Study.objects.filter(slug__in=slugs, workspace=pipeline.dataset.workspace_id)
     studies = {study.slug: study for study in owned}
-    tunings = {one.step: one for one in pipeline.tunings.all() if one.replaced_at is None}
+    tunings = {tuning.step: tuning for tuning in pipeline.tunings.all() if tuning.replaced_at is None}
     shown = []
     for number, step in enumerate(pipeline.recipe.content["steps"]):
         name, kind = step["name"], step["kind"]

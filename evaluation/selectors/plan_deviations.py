@@ -30,10 +30,10 @@ def study_deviations(*, study: Study, plan: Plan, design: Mapping[str, Any]) -> 
     """
     said = []
     strange: Counter[str] = Counter()
-    for one in Exclusion.objects.filter(study=study, lifted_at__isnull=True):
-        reason = one.reason.strip().casefold()
+    for exclusion in Exclusion.objects.filter(study=study, lifted_at__isnull=True):
+        reason = exclusion.reason.strip().casefold()
         if not any(reason.startswith(name.casefold()) for name in plan.exclusion_rules):
-            strange["rater" if one.rater_id else "item" if one.item_id else "judgment"] += 1
+            strange["rater" if exclusion.rater_id else "item" if exclusion.item_id else "judgment"] += 1
     if strange:
         found = listed([plural(n, kind) for kind, n in strange.items()])
         total = sum(strange.values())

@@ -39,7 +39,7 @@ class RewardRound:
     @property
     def scored(self) -> int:
         """How many samples have a reward."""
-        return sum(one.samples for one in self.rewards)
+        return sum(reward.samples for reward in self.rewards)
 
 
 def reward_rounds(*, study: Study, default_bins: int) -> list[RewardRound]:

@@ -183,7 +183,9 @@ def _request(body: JSON) -> ChatRequest:
     held = body.get("response_format") or {}
     return ChatRequest(
         model=body["model"],
-        messages=tuple({"role": str(one["role"]), "content": one["content"]} for one in body["messages"]),
+        messages=tuple(
+            {"role": str(message["role"]), "content": message["content"]} for message in body["messages"]
+        ),
         parameters=parameters,
         schema=(held.get("json_schema") or {}).get("schema"),
     )

@@ -137,7 +137,7 @@ def _sample(
 
 def _asked(call: Call) -> list[JSON]:
     messages = (call.request or {}).get("messages") or []
-    return [{"role": one["role"], "content": one["content"]} for one in messages]
+    return [{"role": message["role"], "content": message["content"]} for message in messages]
 
 
 def _replied(run: Run, call: Call) -> list[JSON]:
@@ -211,7 +211,7 @@ def _summary(sample: JSON) -> JSON:
 
 
 def _spec(run: Run, summaries: list[JSON], *, scored: bool) -> JSON:
-    ids = list(dict.fromkeys(one["id"] for one in summaries))
+    ids = list(dict.fromkeys(summary["id"] for summary in summaries))
     owner = run.study.slug if run.study else run.dataset.name if run.dataset else run.kind
     scorers = [{"name": SCORER, "metrics": [{"name": "accuracy"}], "options": {}, "metadata": {}}]
     return {
@@ -227,7 +227,7 @@ def _spec(run: Run, summaries: list[JSON], *, scored: bool) -> JSON:
         "model": run.model,
         "model_generate_config": _config(run),
         "model_args": {},
-        "config": {"epochs": max((one["epoch"] for one in summaries), default=1)},
+        "config": {"epochs": max((summary["epoch"] for summary in summaries), default=1)},
         "packages": {"foretell": VERSION},
         "metadata": {"step": run.kind, "prompt_digest": run.prompt_digest},
         **({"scorers": scorers} if scored else {}),
@@ -247,7 +247,7 @@ def _plan(run: Run) -> JSON:
 def _ending(run: Run, summaries: list[JSON], marks: list[str], usage: Mapping[str, int]) -> JSON:
     results: JSON = {
         "total_samples": len(summaries),
-        "completed_samples": sum("error" not in one for one in summaries),
+        "completed_samples": sum("error" not in summary for summary in summaries),
         "scores": [],
     }
     if marks:

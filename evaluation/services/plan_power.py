@@ -51,13 +51,15 @@ def power_of(inputs: Mapping[str, Any], progress: Progress | None = None) -> dic
     return {
         "assumed": vars(assumed),
         "structure": vars(structure),
-        "rows": [one.to_dict() for one in rows],
+        "rows": [row.to_dict() for row in rows],
         "spread": {
-            one.name: spread_told(one, assumed)
-            for one in plan.hypotheses
-            if one.sd is not None and not why_no_power(one)
+            hypothesis.name: spread_told(hypothesis, assumed)
+            for hypothesis in plan.hypotheses
+            if hypothesis.sd is not None and not why_no_power(hypothesis)
         },
-        "without": {one.name: why for one in plan.hypotheses if (why := why_no_power(one))},
+        "without": {
+            hypothesis.name: why for hypothesis in plan.hypotheses if (why := why_no_power(hypothesis))
+        },
     }
 
 

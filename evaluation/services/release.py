@@ -173,7 +173,11 @@ def _build(release: Release, file: IO[bytes]) -> dict[str, Any]:
         "rows": [[name, number] for name, number in built.rows.items() if number],
         "removed": built.removed,
         "alone": built.alone,
-        "coarsened": [{"name": one.name, **one.to_json()} for one in built.attributes if one.changed],
+        "coarsened": [
+            {"name": attribute.name, **attribute.to_json()}
+            for attribute in built.attributes
+            if attribute.changed
+        ],
         "times": built.times,
         "values": comparison.values,
         "differing": comparison.differing,
@@ -199,10 +203,10 @@ def _texts_list(release: Release, texts: Mapping[tuple[str, str], int]) -> None:
         for (place, text), uses in texts.items()
     ]
     with transaction.atomic():
-        known = {(one.place, one.digest) for one in rows}
-        for one in release.texts.only("place", "digest"):
-            if (one.place, one.digest) not in known:
-                one.delete()
+        known = {(row.place, row.digest) for row in rows}
+        for text in release.texts.only("place", "digest"):
+            if (text.place, text.digest) not in known:
+                text.delete()
         ReleaseText.objects.bulk_create(rows, ignore_conflicts=True, batch_size=1_000)
 
 

@@ -31,9 +31,9 @@ def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
         raise ValueError("responses: at least one is needed")
     decided: JSON = {}
     texts = {asked.name for asked in fields if asked.kind == "text"}
-    by_number = [one.name for one in fields if any(on.field in texts for on in one.compares)]
+    by_number = [field.name for field in fields if any(on.field in texts for on in field.compares)]
     for asked in fields:
-        known = tuple(one for one in asked.compares if one.field not in texts)
+        known = tuple(compare for compare in asked.compares if compare.field not in texts)
         if asked.kind == "text" or not replace(asked, compares=known).applies(decided):
             continue
         depends = [*(other for other, _ in asked.when), *(one.field for one in known)]
@@ -66,6 +66,8 @@ def majority(fields: Sequence[Field], responses: Sequence[JSON]) -> JSON:
 
 def _check_distinct(fields: Sequence[Field], decided: JSON) -> None:
     for group in dict.fromkeys(asked.distinct for asked in fields if asked.distinct):
-        values = [decided[one.name] for one in fields if one.distinct == group and one.name in decided]
+        values = [
+            decided[field.name] for field in fields if field.distinct == group and field.name in decided
+        ]
         if len(set(values)) < len(values):
             raise Tied(f"{group}: the majority gives a place twice")

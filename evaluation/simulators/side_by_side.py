@@ -112,7 +112,7 @@ def calls_against_people(run: Run) -> list[int]:
         return []
     said = people_said(study=run.study)
     results = _results(run, kind, _payloads([run]))
-    return [one.call for one in results.values() if disagrees(one.labels, said.get(one.item))]
+    return [result.call for result in results.values() if disagrees(result.labels, said.get(result.item))]
 
 
 def _payloads(runs: Sequence[Run]) -> dict[int, JSON]:
@@ -145,7 +145,7 @@ def _frozen(labels: Labels) -> frozenset[tuple[tuple[str, str], str]]:
 
 def _share(results: Sequence[Result | None], said: Mapping[int, PeopleSaid]) -> float:
     """The share of the most frequent answer among those about one item, in (0, 1]."""
-    given = [one for one in results if one is not None]
+    given = [result for result in results if result is not None]
     votes = Counter(_frozen(one.labels) for one in given)
     people = next((said[one.item].majority for one in given if one.item in said), None)
     if people:
@@ -168,14 +168,14 @@ def _row(
     *,
     same: bool,
 ) -> ComparedItem:
-    item = next((one.item for one in results if one is not None), 0)
+    item = next((result.item for result in results if result is not None), 0)
     cells = tuple(
         None
-        if one is None
+        if result is None
         else ComparedAnswer(
-            _in_words(kind, one, payloads), one.call, disagrees(one.labels, said.get(one.item))
+            _in_words(kind, result, payloads), result.call, disagrees(result.labels, said.get(result.item))
         )
-        for one in results
+        for result in results
     )
     return ComparedItem(key[0], key[1], _people_in_words(kind, said.get(item)), cells, same)
 
@@ -202,7 +202,7 @@ def _people_in_words(kind: HitType | None, said: PeopleSaid | None) -> Words:
 
 
 def _column(run: Run, results: Mapping[Key, Result], said: Mapping[int, PeopleSaid]) -> ComparedRun:
-    compared = [one for one in results.values() if one.item in said and said[one.item].majority]
+    compared = [result for result in results.values() if result.item in said and said[result.item].majority]
     agreeing = sum(not disagrees(one.labels, said[one.item]) for one in compared)
     return ComparedRun(run, len(results), len(compared), agreeing)
 

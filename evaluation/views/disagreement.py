@@ -55,7 +55,7 @@ def disagreement(request: HttpRequest, study_pk: int, format: str = "") -> HttpR
         {
             "title": BY[by],
             "head": BY[by].removesuffix(" of follow-up").removesuffix("s"),
-            "rows": [_row(study, one) for one in table["rows"][:SHOWN]],
+            "rows": [_row(study, row) for row in table["rows"][:SHOWN]],
             "more": max(0, table["all"] - SHOWN),
             "left": max(0, table["all"] - len(table["rows"])),
         }
@@ -109,6 +109,6 @@ def _csv(study: Study, found: dict[str, Any] | None) -> HttpResponse:
     writer = csv.writer(response, lineterminator="\n")
     writer.writerow(COLUMNS)
     for by, table in found["tables"].items() if found else ():
-        for one in table["rows"]:
-            writer.writerow([by, cell_neutral(one["name"]), *(one[name] for name in COLUMNS[2:])])
+        for row in table["rows"]:
+            writer.writerow([by, cell_neutral(row["name"]), *(row[name] for name in COLUMNS[2:])])
     return response

@@ -71,7 +71,10 @@ def kept_studies(request: HttpRequest) -> HttpResponse:
     if not request.user.is_staff:
         raise Http404("a researcher's page")
     context = {
-        "kept": [(one, kept_file_there(one)) for one in kept_studies_for(user=request.user)[:MOST]],
+        "kept": [
+            (kept_study, kept_file_there(kept_study))
+            for kept_study in kept_studies_for(user=request.user)[:MOST]
+        ],
         "back": [one for one in kept_studies_back_for(user=request.user)[:MOST] if kept_file_there(one)],
         "jobs": kept_jobs_for(user=request.user).filter(state__in=KeptJob.OPEN)[:MOST],
         "failed": kept_jobs_failed_for(user=request.user, since=timezone.now() - FAILED_SHOWN)[:MOST],

@@ -59,7 +59,7 @@ def _rows(study: Study, computed: PlanJob | None) -> list[dict[str, str]]:
     state = plan_state(study=study)
     if computed is None or computed.result is None or state.plan is None:
         return []
-    words = {one.name: hypothesis_words(one) for one in state.plan.hypotheses}
+    words = {hypothesis.name: hypothesis_words(hypothesis) for hypothesis in state.plan.hypotheses}
     return [
         {
             "name": value["name"],

@@ -40,7 +40,7 @@ class Plot:
     @property
     def says(self) -> str:
         """The planned design's power in words."""
-        planned = [one for one in self.curves if one.planned]
+        planned = [curve for curve in self.curves if curve.planned]
         rows = [dot.row for one in planned for dot in one.dots]
         told = [f"{row['power']:.2f} with {row['instances']:,} instances" for row in rows]
         return f"Power with {planned[0].raters} raters for each item: {', '.join(told)}." if planned else ""

@@ -50,13 +50,13 @@ def audit_context(
         "form": form,
         "entries": [
             {
-                "entry": one,
-                "label": audit_label(one),
-                "who": audit_who(one),
-                "member": audit_member(one),
-                "changes": _changes(one.before, one.after),
+                "entry": row,
+                "label": audit_label(row),
+                "who": audit_who(row),
+                "member": audit_member(row),
+                "changes": _changes(row.before, row.after),
             }
-            for one in rows[:PAGE]
+            for row in rows[:PAGE]
         ],
         "csv": urlencode(query | {"csv": "1"}),
         "following": urlencode(query | {"before": str(rows[PAGE - 1].pk)}) if len(rows) > PAGE else "",

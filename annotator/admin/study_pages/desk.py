@@ -79,7 +79,10 @@ def _page(request: HttpRequest, study: Study, errors: list[str]) -> HttpResponse
     asked = _asked(request)
     people = whole.shown(asked["show"], asked["sign"])
     wanted = row_id(request.POST.get("current") if errors else request.GET.get("person"))
-    person = next((one for one in whole.submissions if one.pk == wanted), people[0] if people else None)
+    person = next(
+        (submission for submission in whole.submissions if submission.pk == wanted),
+        people[0] if people else None,
+    )
     place = people.index(person) if person in people else -1
     offset = max(place, 0) // PAGE * PAGE
     last = last_batch(study=study, by=user_of(request)) if may(request, study, REVIEWER) else None

@@ -95,7 +95,10 @@ def _editor(
         "faults": sent["faults"] if mine else [],
         "open": mine,
         "count": len(questions),
-        "rows": [(one, _shown(kind, one), kind.describe(one.payload, one.gold)) for one in questions],
+        "rows": [
+            (question, _shown(kind, question), kind.describe(question.payload, question.gold))
+            for question in questions
+        ],
     }
 
 

@@ -36,7 +36,7 @@ def home(request: HttpRequest) -> HttpResponse:
     state, archived = request.GET.get("state", ""), "archived" in request.GET
     workspaces = list(workspaces_for(user=request.user).order_by("name", "pk")[:MOST_WORKSPACES])
     asked = request.GET.get("workspace", "")
-    chosen = next((one for one in workspaces if str(one.pk) == asked), None)
+    chosen = next((workspace for workspace in workspaces if str(workspace.pk) == asked), None)
     found = home_studies(
         user=request.user,
         query=query,
@@ -46,7 +46,7 @@ def home(request: HttpRequest) -> HttpResponse:
     )
     page = Paginator(found, PAGE).get_page(request.GET.get("p"))
     studies = list(page)
-    large = [one.pk for one in studies if one.is_large]  # type: ignore[attr-defined]
+    large = [study.pk for study in studies if study.is_large]  # type: ignore[attr-defined]
     with figures_kept(*large, limit=FIRST_SECONDS) as figures:
         rows = home_rows(studies)
     work = [one for one in work_of(user=user_of(request)) if one.running or one.failed]

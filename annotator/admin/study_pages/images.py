@@ -44,12 +44,12 @@ def images(request: HttpRequest, study: Study) -> HttpResponse:
     used = images_used(study=study)
     rows = [
         {
-            "image": one,
-            "url": image_url(user_pk=user_of(request).pk, study_pk=study.pk, digest=one.digest),
-            "items": used.get(one.digest, 0),
-            "used": one.digest in used,
+            "image": image,
+            "url": image_url(user_pk=user_of(request).pk, study_pk=study.pk, digest=image.digest),
+            "items": used.get(image.digest, 0),
+            "used": image.digest in used,
         }
-        for one in study.images.all()
+        for image in study.images.all()
     ]
     return render(
         request, study, "images", tab="items", title=f"Images of {study.title}", form=form, faults=faults, rows=rows,

@@ -66,7 +66,7 @@ def _answer(request: HttpRequest, study: Study) -> None:
 def inbox(request: HttpRequest) -> HttpResponse:
     """The threads of all studies of the researcher."""
     found = _found(request, studies_for(user=request.user))
-    people_viewed(by=request.user, page="messages", studies={one.study for one in found["threads"]})
+    people_viewed(by=request.user, page="messages", studies={thread.study for thread in found["threads"]})
     context = {**admin.site.each_context(request), "title": "Messages", **found}
     return TemplateResponse(request, "admin/annotator/study_pages/inbox.html", context)
 

@@ -104,7 +104,10 @@ def question(request: HttpRequest, study: Study, code: str, which: str, key: str
 
 
 def _state(study: Study, code: str) -> LanguageState:
-    found = next((one for one in language_states(study) if one.language.code == code), None)
+    found = next(
+        (language_state for language_state in language_states(study) if language_state.language.code == code),
+        None,
+    )
     if found is None:
         raise Http404("not a language for translations of this study")
     return found

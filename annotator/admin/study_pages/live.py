@@ -108,10 +108,10 @@ def answers(study: Study, progress: StudyProgress) -> dict[str, Any]:
             going_words(study, found),
             going_facts(study, found, progress, rows),
             tuple(
-                {"label": one.name or ("Without a condition" if len(found.conditions) > 1 else "All items"),
-                 "done": one.share, "held": one.held_share, "words": _strip_words(one),
-                 "url": f"{rows}?{urlencode({'condition': one.name})}" if one.name else rows}
-                for one in found.conditions
+                {"label": condition.name or ("Without a condition" if len(found.conditions) > 1 else "All items"),
+                 "done": condition.share, "held": condition.held_share, "words": _strip_words(condition),
+                 "url": f"{rows}?{urlencode({'condition': condition.name})}" if condition.name else rows}
+                for condition in found.conditions
             ),
         ),
         "trust": Answer(

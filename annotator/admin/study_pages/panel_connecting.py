@@ -81,9 +81,9 @@ def connection_post(request: HttpRequest, study: Study, panel: Panel) -> dict[st
 
 def _project_form(connection: PanelConnection) -> ProjectForm:
     choices = [
-        (f"{space.id}/{one.id}", f"{space.name}: {one.name}")
+        (f"{space.id}/{project.id}", f"{space.name}: {project.name}")
         for space, projects in connection_choices(connection)
-        for one in projects
+        for project in projects
     ]
     return ProjectForm(
         choices=choices, initial={"place": f"{connection.remote_workspace}/{connection.project}"}

@@ -64,8 +64,10 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _batches(entries: Iterable[LedgerEntry]) -> list[str]:
     """The references of the payments among these entries whose record can be undone, in their order."""
-    payments = [one for one in entries if one.kind == LedgerEntry.Kind.PAYMENT and one.undone_at is None]
-    return list(dict.fromkeys(one.reference for one in payments if not hasattr(one, "pay_line")))
+    payments = [
+        entry for entry in entries if entry.kind == LedgerEntry.Kind.PAYMENT and entry.undone_at is None
+    ]
+    return list(dict.fromkeys(payment.reference for payment in payments if not hasattr(payment, "pay_line")))
 
 
 def _asked(request: HttpRequest, study: Study) -> HttpResponse | None:
@@ -74,14 +76,16 @@ def _asked(request: HttpRequest, study: Study) -> HttpResponse | None:
     if not action or "sure" in request.POST:
         return None
     chosen = set(_chosen(request))
-    balances = [one for one in balances_of(study) if action.endswith("_all") or one.rater in chosen]
+    balances = [
+        balance for balance in balances_of(study) if action.endswith("_all") or balance.rater in chosen
+    ]
     excluded = excluded_raters(study)
     paying = action.startswith("paid")
     if paying:
-        shown = [one for one in balances if one.payable > 0]
+        shown = [balance for balance in balances if balance.payable > 0]
         left_out = []
     else:
-        waiting = [one for one in balances if one.unreviewed]
+        waiting = [balance for balance in balances if balance.unreviewed]
         shown = [one for one in waiting if one.rater not in excluded]
         left_out = [one for one in waiting if one.rater in excluded]
     if not shown and not left_out:

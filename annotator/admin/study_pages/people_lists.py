@@ -101,8 +101,8 @@ def qualifications_shown(
         **admin.site.each_context(request), "title": "Qualifications", "opts": Qualification._meta, "rows": rows, "page": page,
         "total": page.paginator.count, "chosen": chosen, "workspaces": workspaces if len(workspaces) > 1 else [],
         "workspace": workspace, "states": QUALIFICATION_STATES, "rehearsals": REHEARSAL, "may_grant": may_grant, "may_revoke": bool(open_ones),
-        "groups": [(one, titles.get(one.hit_type, one.hit_type)) for one in groups],
-        "types": sorted({(one.hit_type, titles.get(one.hit_type, one.hit_type)) for one in groups}, key=lambda pair: pair[1]),
+        "groups": [(group, titles.get(group.hit_type, group.hit_type)) for group in groups],
+        "types": sorted({(group.hit_type, titles.get(group.hit_type, group.hit_type)) for group in groups}, key=lambda pair: pair[1]),
         "filtered": bool(kept), "kept": urlencode(kept),
     }  # fmt: skip
 

@@ -40,7 +40,7 @@ def raters(request: HttpRequest, study: Study) -> HttpResponse:
     agreement, gold = agreement_with_others(study, shown), gold_checks(study)
     found = flagged_raters(study, excluded=frozenset(excluded), checks=gold)[1]
     flags = {one.pk: one.reasons for one in found}
-    owed = {one.rater: one for one in balances_of(study, raters=shown)}
+    owed = {balance.rater: balance for balance in balances_of(study, raters=shown)}
     exams = _exams(study, shown)
     return render(
         request, study, "raters", tab="participants", title=f"Raters of {study.title}",

@@ -24,7 +24,7 @@ def written(request: HttpRequest, study: Study) -> HttpResponse:
     query = {"q": sought, "question": question, "by": by}
     return render(
         request, study, "written", tab="judgments", title=f"Written answers of {study.title}",
-        answers=[(one, one.parts(sought)) for one in page.answers], page=page, questions=questions, sought=sought, most_searched=MOST_SEARCHED,
+        answers=[(answer, answer.parts(sought)) for answer in page.answers], page=page, questions=questions, sought=sought, most_searched=MOST_SEARCHED,
         question=question, by=by, kinds=Rater.Kind.choices,
         following=urlencode({**query, "after": str(page.after)}) if page.after else "",
     )  # fmt: skip

@@ -32,9 +32,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, action: str, verbosity: int = 1, **options: Any) -> None:
         if action == "list":
-            for one in DataRequest.objects.filter(state="open").select_related("study", "rater"):
-                late = " (overdue)" if one.due_at < timezone.now() else ""
-                self.stdout.write(f"{one.pk}  {one.study.slug}  {one.rater}  due {one.due_at:%Y-%m-%d}{late}")
+            for data_request in DataRequest.objects.filter(state="open").select_related("study", "rater"):
+                late = " (overdue)" if data_request.due_at < timezone.now() else ""
+                self.stdout.write(
+                    f"{data_request.pk}  {data_request.study.slug}  {data_request.rater}  due {data_request.due_at:%Y-%m-%d}{late}"
+                )
             return
         if action == "replay":
             again = erasures_replay()

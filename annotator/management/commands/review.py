@@ -47,10 +47,10 @@ class Command(BaseCommand):
             elif action == "carry-out":
                 decisions_hurry(study=study)
                 self.stdout.write(f"{plural(decisions_carry_out(study=study), 'decision')} carried out")
-                for one in ReviewDecision.objects.filter(study=study, in_force=True, done_at=None).exclude(
-                    fault=""
-                ):
-                    self.stderr.write(f"{one.participation.rater.name}: {one.fault}")
+                for review_decision in ReviewDecision.objects.filter(
+                    study=study, in_force=True, done_at=None
+                ).exclude(fault=""):
+                    self.stderr.write(f"{review_decision.participation.rater.name}: {review_decision.fault}")
             elif action == "undo":
                 undone = batch_undo(study=study, batch=_batch(options["batch"]), by=by)
                 self.stdout.write(f"{plural(undone, 'decision')} undone")

@@ -80,7 +80,9 @@ class ProlificApi(PanelApi):
     def account(self) -> Account:
         me = self._get("/api/v1/users/me/")
         spaces = self._results("/api/v1/workspaces/")
-        return Account(_text(me, "id"), tuple(Named(_text(one, "id"), _text(one, "title")) for one in spaces))
+        return Account(
+            _text(me, "id"), tuple(Named(_text(space, "id"), _text(space, "title")) for space in spaces)
+        )
 
     def projects(self, workspace: str) -> tuple[Named, ...]:
         found = self._results(f"/api/v1/workspaces/{_id(workspace)}/projects/")
@@ -128,9 +130,9 @@ class ProlificApi(PanelApi):
         return str(_object(found.content).get("display_string") or "")[:100]
 
     def study_create(self, plan: StudyPlan) -> RemoteStudy:
-        for one in self._results("/api/v1/studies/"):
-            if one.get("internal_name") == plan.reference and _state(one) == DRAFT:
-                return self.study(_text(one, "id"))
+        for result in self._results("/api/v1/studies/"):
+            if result.get("internal_name") == plan.reference and _state(result) == DRAFT:
+                return self.study(_text(result, "id"))
         return _study(self.requests.send("POST", "/api/v1/studies/", content=self.payload(plan)).content)
 
     def study(self, study: str) -> RemoteStudy:
@@ -169,7 +171,7 @@ class ProlificApi(PanelApi):
     def submissions_approve(self, submissions: Sequence[str]) -> None:
         path, content = (
             "/api/v1/submissions/bulk-approve/",
-            {"submission_ids": [_id(one) for one in submissions]},
+            {"submission_ids": [_id(submission) for submission in submissions]},
         )
         self.requests.send("POST", path, content=content, repeatable=True)
 
@@ -236,8 +238,8 @@ class ProlificApi(PanelApi):
 
     def hooks_set_up(self, *, workspace: str, url: str) -> tuple[str, tuple[Hook, ...]]:
         secret = self._secret(workspace)
-        for one in self._hooks(workspace, url, enabled=False):  # never confirmed, or switched off
-            self.requests.send("DELETE", f"/api/v1/hooks/subscriptions/{_id(_text(one, 'id'))}/")
+        for hook in self._hooks(workspace, url, enabled=False):  # never confirmed, or switched off
+            self.requests.send("DELETE", f"/api/v1/hooks/subscriptions/{_id(_text(hook, 'id'))}/")
         there = {hook.kind: hook for hook in self.hooks(workspace=workspace, url=url)}
         for kind in EVENTS:
             if kind not in there:
@@ -255,9 +257,9 @@ class ProlificApi(PanelApi):
     def _secret(self, workspace: str) -> str:
         """The secret of the workspace. Only created where there is none: a new one would replace that of everybody else there."""
         path = "/api/v1/hooks/secrets/"
-        for one in self._results(path, workspace_id=workspace):
-            if one.get("workspace_id", workspace) == workspace and one.get("value"):
-                return _text(one, "value")
+        for result in self._results(path, workspace_id=workspace):
+            if result.get("workspace_id", workspace) == workspace and result.get("value"):
+                return _text(result, "value")
         made = self.requests.send("POST", path, content={"workspace_id": workspace})
         return _text(_object(made.content), "value")
 
@@ -306,7 +308,10 @@ def _study(content: Any) -> RemoteStudy:
             "reward": _money(found.get("reward")),
             "places": int(found.get("total_available_places") or 0),
             "devices": sorted(found.get("device_compatibility") or []),
-            "codes": {str(one.get("code")): _action_of(one) for one in found.get("completion_codes") or []},
+            "codes": {
+                str(completion_code.get("code")): _action_of(completion_code)
+                for completion_code in found.get("completion_codes") or []
+            },
         },
     )
 
@@ -316,7 +321,7 @@ def _state(found: Mapping[str, Any]) -> str:
 
 
 def _action_of(code: Mapping[str, Any]) -> str:
-    names = [one.get("action") for one in code.get("actions") or []]
+    names = [action.get("action") for action in code.get("actions") or []]
     return next((ours for ours, theirs in ACTION_NAMES.items() if theirs in names), "")
 
 

@@ -96,7 +96,7 @@ class ProlificBooks(ProlificDecisions):
 
     def taken(self, study: str) -> int:
         with self._lock:
-            mine = [one for one in self.submissions.values() if one["study"] == study]
+            mine = [submission for submission in self.submissions.values() if submission["study"] == study]
         return sum(one["status"] not in GONE for one in mine)
 
     def arrive(self, study: str, person: str) -> str:
@@ -150,7 +150,10 @@ class ProlificBooks(ProlificDecisions):
     def complete(self, submission: str, code: str) -> None:
         """A participant enters a code: what was agreed for it happens."""
         study = self.studies[self.submissions[submission]["study"]]
-        codes = {one["code"]: one["actions"] for one in study["completion_codes"]}
+        codes = {
+            completion_code["code"]: completion_code["actions"]
+            for completion_code in study["completion_codes"]
+        }
         actions = [one["action"] for one in codes[code]]
         for one in codes[code]:
             if one["action"] == "ADD_TO_PARTICIPANT_GROUP":
@@ -166,8 +169,8 @@ class ProlificBooks(ProlificDecisions):
 
     def _at_work(self, study: str) -> bool:
         return any(
-            one["study"] == study and one["status"] in ("ACTIVE", "RESERVED")
-            for one in self.submissions.values()
+            submission["study"] == study and submission["status"] in ("ACTIVE", "RESERVED")
+            for submission in self.submissions.values()
         )
 
     def _tell(self, kind: str, status: str, **about: Any) -> None:
@@ -274,7 +277,9 @@ class ProlificBooks(ProlificDecisions):
             return 201, self._bonuses_set_up(body), {}
         if rest:
             return self._submission(method, rest, body)
-        mine = [one for one in self.submissions.values() if one["study"] == query["study"]]
+        mine = [
+            submission for submission in self.submissions.values() if submission["study"] == query["study"]
+        ]
         size, page = int(query["page_size"]), int(query["page"])
         shown = [
             {"id": one["id"], "participant_id": one["participant_id"], "status": one["status"], "started_at": one["started_at"],
@@ -292,7 +297,7 @@ class ProlificBooks(ProlificDecisions):
             return 201, {"id": pk, "name": body["name"], "workspace_id": body["workspace_id"]}, {}
         group = self.groups[rest[0]]
         group["people"] |= set(body["participant_ids"])
-        return {"results": [{"participant_id": one} for one in sorted(group["people"])]}
+        return {"results": [{"participant_id": person} for person in sorted(group["people"])]}
 
     def _hooks(self, method: str, rest: list[str], query: Any, body: Any) -> Any:
         if rest[0] == "secrets":
@@ -305,7 +310,7 @@ class ProlificBooks(ProlificDecisions):
             wanted = query.get("is_enabled", "true") == "true"
             hidden = {"confirmation"}
             rows = [one for one in self.hooks.values() if one["is_enabled"] == wanted]
-            return {"results": [{name: one[name] for name in one if name not in hidden} for one in rows]}
+            return {"results": [{name: row[name] for name in row if name not in hidden} for row in rows]}
         if len(rest) == 1:
             hook = body | {"id": self.id(), "is_enabled": False}
             self.hooks[hook["id"]] = hook | {"confirmation": secrets.token_hex(8)}

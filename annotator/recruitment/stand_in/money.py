@@ -33,9 +33,9 @@ class ProlificMoney:
 
     def _bonuses_set_up(self, body: Any) -> dict[str, Any]:
         mine = {
-            one["participant_id"]: one["id"]
-            for one in self.submissions.values()
-            if one["study"] == body["study_id"]
+            submission["participant_id"]: submission["id"]
+            for submission in self.submissions.values()
+            if submission["study"] == body["study_id"]
         }
         lines = [line.split(",") for line in body["csv_bonuses"].splitlines()]
         if strange := [person for person, _ in lines if person not in mine]:
@@ -59,15 +59,17 @@ class ProlificMoney:
 
     def paid(self, person: str) -> Decimal:
         """What somebody has got in all: rewards of approved submissions, screen-outs and bonuses."""
-        mine = [one for one in self.submissions.values() if one["participant_id"] == person]
+        mine = [
+            submission for submission in self.submissions.values() if submission["participant_id"] == person
+        ]
         return Decimal(sum(self._cents(one) for one in mine)) / 100
 
     def paid_in(self, study: str) -> dict[str, int]:
         """What each participant of a study has got, in hundredths; without those who got nothing."""
         got: dict[str, int] = {}
-        for one in self.submissions.values():
-            if one["study"] == study and (cents := self._cents(one)):
-                got[one["participant_id"]] = got.get(one["participant_id"], 0) + cents
+        for submission in self.submissions.values():
+            if submission["study"] == study and (cents := self._cents(submission)):
+                got[submission["participant_id"]] = got.get(submission["participant_id"], 0) + cents
         return got
 
     def _cents(self, submission: dict[str, Any]) -> int:

@@ -52,7 +52,7 @@ def rehearsal_answer(
 def _make_distinct(stage: Stage, response: JSON) -> None:
     """Give fields that need different answers (places of a ranking) different ones, in the order of those drawn."""
     for group in dict.fromkeys(asked.distinct for asked in stage.fields if asked.distinct):
-        asked = [one for one in stage.fields if one.distinct == group and one.name in response]
+        asked = [field for field in stage.fields if field.distinct == group and field.name in response]
         order = {option.value: place for one in asked for place, option in enumerate(one.options)}
         if len({response[one.name] for one in asked}) == len(asked):
             continue

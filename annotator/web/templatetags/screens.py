@@ -105,7 +105,7 @@ def translated_errors(text: str) -> str:
     if isinstance(text, FileText):
         return say(text)
     if isinstance(text, Wording) and text.values:
-        return "; ".join(translated_errors(one) for one in text.values.values())
+        return "; ".join(translated_errors(value) for value in text.values.values())
     parts = (part.partition(": ") for part in text.split("; "))
     return capfirst(
         "; ".join(

@@ -69,7 +69,8 @@ def own_page(request: HttpRequest) -> HttpResponse:
     rater = rater_for(user=user_of(request))
     lines = ledger_lines(rater_id=rater.pk)
     accounts = [
-        _account(one, lines.get(one.participation.study_id, [])) for one in earnings_of(rater_id=rater.pk)
+        _account(earning, lines.get(earning.participation.study_id, []))
+        for earning in earnings_of(rater_id=rater.pk)
     ]
     context = {
         "rater": rater,
@@ -81,8 +82,8 @@ def own_page(request: HttpRequest) -> HttpResponse:
         .order_by("-created_at")[:100],
         "has_password": user_of(request).has_usable_password(),
         "data_requests": [
-            (one, request.build_absolute_uri(receipt_path(one)))
-            for one in rater.data_requests.select_related("study").order_by("-asked_at")
+            (data_request, request.build_absolute_uri(receipt_path(data_request)))
+            for data_request in rater.data_requests.select_related("study").order_by("-asked_at")
         ],
         "return_url": request.build_absolute_uri(path) if (path := return_path(user_of(request))) else "",
         "place_alerts": place_alerts_of(rater_id=rater.pk),
@@ -101,8 +102,8 @@ def _account(earnings: Earnings, lines: list[LedgerLine]) -> tuple[Earnings, dic
     can_end = not shown and earnings.done and study.partly_code
     return earnings, shown | {
         "can_end": bool(can_end),
-        "lines": [(one, _line_words(one), _line_amount(one)) for one in lines],
-        "unpaid": [one for one in lines if one.kind == "unpaid"],
+        "lines": [(line, _line_words(line), _line_amount(line)) for line in lines],
+        "unpaid": [line for line in lines if line.kind == "unpaid"],
     }
 
 

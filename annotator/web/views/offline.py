@@ -18,7 +18,7 @@ from annotator.core.language import language_known, languages
 @never_cache
 def worker(request: HttpRequest) -> HttpResponse:
     """The service worker for pages in any language. It is at the root, because its scope is limited to paths below its own."""
-    context = {"languages": [one.code for one in languages()], "default": settings.LANGUAGE_CODE}
+    context = {"languages": [language.code for language in languages()], "default": settings.LANGUAGE_CODE}
     return render(request, "offline/worker.js", context, content_type="text/javascript")
 
 

@@ -45,7 +45,7 @@ def preview_questions(request: HttpRequest, pk: int, which: str) -> HttpResponse
         return render(request, "annotator/preview_empty.html", {"study": study})
     show = exam_preview if which == "exam" else practice_preview
     rules = draft_rules(study, kind)
-    shown = [question_here(one, rules, which, own=study.language) for one in questions]
+    shown = [question_here(question, rules, which, own=study.language) for question in questions]
     return show(request, study, kind, shown, _shared(request, study, kind, text, which))
 
 

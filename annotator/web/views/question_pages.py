@@ -27,7 +27,9 @@ def practice_turn(
     """
     question, kind = shown.question, without_confidence(kind)
     stages = kind.stages(question.payload)
-    graded = [n for n, stage in enumerate(stages) if any(one.name in question.gold for one in stage.fields)]
+    graded = [
+        n for n, stage in enumerate(stages) if any(field.name in question.gold for field in stage.fields)
+    ]
     last = graded[-1] if graded else len(stages) - 1
     step, earlier = _so_far(sent, last)
     errors: dict[str, str] = {}

@@ -105,4 +105,4 @@ def _own(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _numbers(parts: Sequence[Mapping[str, Any]]) -> int:
-    return sum(len(one["errors"]) for one in parts)
+    return sum(len(part["errors"]) for part in parts)

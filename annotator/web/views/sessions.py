@@ -31,7 +31,11 @@ def sessions(request: HttpRequest) -> HttpResponse:
     if not UserSession.objects.filter(session_key=mine).exists():  # it began before sessions were listed
         UserSession.objects.create_from_request(request)
     found = [
-        {"session": one, "browser": browser_words(one.user_agent), "here": one.session_key == mine}
-        for one in sessions_of(user)
+        {
+            "session": session,
+            "browser": browser_words(session.user_agent),
+            "here": session.session_key == mine,
+        }
+        for session in sessions_of(user)
     ]
     return render(request, "annotator/sessions.html", {"found": found, "several": len(found) > 1})

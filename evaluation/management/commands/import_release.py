@@ -65,7 +65,7 @@ class Command(BaseCommand):
                     raise ArchiveError("\n".join(problems))
                 if options["as_template"]:
                     drafts = release_template(release, by=owner, workspace=options["workspace"])
-                    named = printable(listed([one.slug for one in drafts]))
+                    named = printable(listed([draft.slug for draft in drafts]))
                     self.stdout.write(
                         f"Made as a template: {named}, in the workspace {printable(str(drafts[0].workspace))}."
                     )

@@ -50,7 +50,7 @@ class Command(BaseCommand):
         key = key_from(options, new=True)
         with said_plainly(path):
             contents = workspace_backup(workspace=workspace, path=path, key=key, without=options["without"])
-        judgments = sum(one.rows.get("annotator.judgment", 0) for one in contents.studies)
+        judgments = sum(study.rows.get("annotator.judgment", 0) for study in contents.studies)
         self.stdout.write(
             f"Wrote {path}: {printable(workspace.name)} with {plural(len(contents.studies), 'study', 'studies')} and "
             f"{plural(judgments, 'judgment')}. Whoever has the file and the key can read people's data."

@@ -21,8 +21,8 @@ def citation_cff(facts: Description) -> str:
     found += (
         line("type", "dataset") + line("title", facts.title) + line("abstract", facts.abstract) + "authors:\n"
     )
-    for one in facts.shown_creators:
-        parts = _author(one)
+    for shown_creator in facts.shown_creators:
+        parts = _author(shown_creator)
         found += "".join(
             f"  {'- ' if n == 0 else '  '}{line(name, value)}"
             for n, (name, value) in enumerate(parts.items())
@@ -49,7 +49,7 @@ def datacite(facts: Description) -> dict[str, Any]:
         "schemaVersion": "http://datacite.org/schema/kernel-4",
         "types": {"resourceTypeGeneral": "Dataset", "resourceType": "Human judgments"},
         "titles": [{"title": facts.title}],
-        "creators": [_creator(one) for one in facts.shown_creators],
+        "creators": [_creator(shown_creator) for shown_creator in facts.shown_creators],
         "publicationYear": facts.year or ":unav",
         "publisher": {"name": ":tba"},
         "version": "1.0.0",

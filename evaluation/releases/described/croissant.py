@@ -48,7 +48,7 @@ def croissant(facts: Description, files: Mapping[str, Mapping[str, Any]]) -> dic
         "description": facts.abstract,
         "license": licence or "not stated",
         "url": facts.citation if facts.citation.startswith("https://") else "",
-        "creator": [_agent(one) for one in facts.shown_creators],
+        "creator": [_agent(shown_creator) for shown_creator in facts.shown_creators],
         "citeAs": facts.citation or facts.title,
         "datePublished": facts.date,
         "version": "1.0.0",

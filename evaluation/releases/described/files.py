@@ -55,14 +55,14 @@ def _variables(facts: Description) -> dict[str, Any]:
         study.slug: {
             "headline": study.headline,
             "variables": {
-                one.name: {
-                    "title": one.title,
-                    "level": one.level,
-                    "labels": list(one.labels),
-                    "abstain": list(one.abstain),
-                    "scores": dict(one.scores),
+                variable.name: {
+                    "title": variable.title,
+                    "level": variable.level,
+                    "labels": list(variable.labels),
+                    "abstain": list(variable.abstain),
+                    "scores": dict(variable.scores),
                 }
-                for one in study.variables
+                for variable in study.variables
             },
         }
         for study in facts.studies

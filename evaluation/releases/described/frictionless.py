@@ -19,7 +19,9 @@ def frictionless(facts: Description, files: Mapping[str, Mapping[str, Any]]) -> 
         "title": facts.title,
         "description": facts.abstract,
         "version": "1.0.0",
-        "contributors": [{"title": one.full_name, "role": "author"} for one in facts.shown_creators],
+        "contributors": [
+            {"title": shown_creator.full_name, "role": "author"} for shown_creator in facts.shown_creators
+        ],
         "resources": [_resource(facts, name, known) for name, known in files.items()],
     }
     if licence.spdx or licence.url:

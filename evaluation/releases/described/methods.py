@@ -27,13 +27,13 @@ _STATISTICS = (
 
 def methods_markdown(facts: Description) -> str:
     """The paragraph and its references as Markdown."""
-    listing = "\n".join(f"- {one}" for one in references(facts))
+    listing = "\n".join(f"- {reference}" for reference in references(facts))
     return f"# Methods\n\n{paragraph(facts)}\n\n## References\n\n{listing}\n"
 
 
 def methods_latex(facts: Description) -> str:
     """The same as LaTeX, in ASCII, without a preamble."""
-    items = "\n".join(f"\\item {escape(one)}" for one in references(facts))
+    items = "\n".join(f"\\item {escape(reference)}" for reference in references(facts))
     return f"{escape(paragraph(facts))}\n\n\\begin{{itemize}}\n{items}\n\\end{{itemize}}\n"
 
 

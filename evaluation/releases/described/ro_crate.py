@@ -22,7 +22,7 @@ def ro_crate(facts: Description, files: Mapping[str, Mapping[str, Any]]) -> dict
         "name": facts.title,
         "description": facts.abstract,
         "datePublished": facts.date,
-        "author": [{"@id": one["@id"]} for one in people],
+        "author": [{"@id": person["@id"]} for person in people],
         "hasPart": [{"@id": name} for name in files],
         "license": {"@id": licence.url} if licence.url else licence.said or "not stated",
     }

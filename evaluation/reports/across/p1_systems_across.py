@@ -138,7 +138,10 @@ def _precision(place: int, dataset: str, found: Any, rule: str) -> Table:
 
 
 def _differences(place: int, dataset: str, found: Any, rule: str) -> Table:
-    rows = [TableRow([one.first, one.second], difference_cells(one, rule)) for one in found.differences]
+    rows = [
+        TableRow([difference.first, difference.second], difference_cells(difference, rule))
+        for difference in found.differences
+    ]
     return Table(
         id=f"p1-systems-across-{place}",
         title=f"Simulation precision of every two systems, %: {dataset}",

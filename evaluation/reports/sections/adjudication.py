@@ -26,7 +26,7 @@ def adjudication(ctx: Context) -> Section | None:
     the report's rule. None without adjudications."""
     if not ctx.data.adjudications:
         return None
-    variables = [one for one in ctx.data.variables if _given(ctx, one)]
+    variables = [variable for variable in ctx.data.variables if _given(ctx, variable)]
     items = len(ctx.data.adjudications)
     people = len({number for one in ctx.data.adjudications for number, _, _ in one.given})
     return Section(

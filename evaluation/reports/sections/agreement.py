@@ -241,7 +241,7 @@ def _denominators(found: Agreement, who: str) -> str:
 def _figures(ctx: Context, variable: Variable, shown: Agreement, whole: Agreement) -> list[Figure]:
     """The means of kappa if any is defined, the labels given and, for the headline variable, every pair."""
     means = [shown.lead.human_human, *shown.lead.human_simulator.values()]
-    figures = [_kappas(ctx, variable, shown)] if any(one.defined for one in means) else []
+    figures = [_kappas(ctx, variable, shown)] if any(mean.defined for mean in means) else []
     figures += _shares(ctx, variable, whole)
     if variable == ctx.headline and ctx.named and 2 <= len(shown.ratings.raters) <= MATRIX:
         figures.append(_matrix(variable, shown))

@@ -128,7 +128,7 @@ def _precision(ctx: Context, attribute: Attribute) -> list[Table]:
         if not found.simulatable.n:
             continue
         figures = (found.precision, found.precision_micro, found.simulatable)
-        cells = [Cell.of(one, shape="percent", rule=ctx.chosen_rule) for one in figures]
+        cells = [Cell.of(figure, shape="percent", rule=ctx.chosen_rule) for figure in figures]
         rows.append(TableRow([name], cells))
     title = attribute.name.removeprefix(RATER)
     return [

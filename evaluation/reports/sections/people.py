@@ -113,8 +113,8 @@ def _group_row(ctx: Context, name: str, group: GroupWork, pay_per_hour: float | 
 def _protocol(ctx: Context, found: HumanSubjects) -> Table:
     study, conduct = ctx.study, found.conduct
     versions = [
-        f"version {one.number} ({one.digest[:12]}), instructions {sha256(one.instructions.encode()).hexdigest()[:12]}"
-        for one in found.versions
+        f"version {version.number} ({version.digest[:12]}), instructions {sha256(version.instructions.encode()).hexdigest()[:12]}"
+        for version in found.versions
     ]
     exam = (
         f"{study.pass_mark} of {study.exam_questions} correct to pass, {count(study.exam_attempts, 'attempt')}; "

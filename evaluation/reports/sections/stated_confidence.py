@@ -95,7 +95,7 @@ def stated_confidence(ctx: Context) -> Section | None:
                     one.found,
                 )
                 for number, one in enumerate(
-                    (one for one in sides if one.variable == first.variable and one.found.bins), 1
+                    (side for side in sides if side.variable == first.variable and side.found.bins), 1
                 )
             ),
         ],
@@ -163,12 +163,12 @@ def _signals(ctx: Context, name: str, labels: SureLabels) -> Floats | None:
 
 def _table(ctx: Context, sides: list[_Calibrated]) -> Table:
     rows = []
-    for one in sides:
-        cells = [Cell.of(getattr(one.found, name)) for name in COLUMNS]
-        missing = one.found.brier.left_out.get("without a confidence", 0)
-        unknown = int((~one.labels.known).sum())
-        counts = [one.found.brier.n, missing, unknown, int(one.labels.abstainers.size)]
-        rows.append(TableRow([one.variable, one.who, one.source], [*cells, *map(Cell.count, counts)]))
+    for side in sides:
+        cells = [Cell.of(getattr(side.found, name)) for name in COLUMNS]
+        missing = side.found.brier.left_out.get("without a confidence", 0)
+        unknown = int((~side.labels.known).sum())
+        counts = [side.found.brier.n, missing, unknown, int(side.labels.abstainers.size)]
+        rows.append(TableRow([side.variable, side.who, side.source], [*cells, *map(Cell.count, counts)]))
     return Table(
         id="confidence",
         title="How well confidence matches what is right",

@@ -207,7 +207,7 @@ def _table(measured: _Measured) -> Table:
 def _differences(measured: _Measured) -> Table:
     rows = []
     for side, labelled, _ in measured:
-        adjusted = holm([one.p_permutation for one in labelled.differences.values()])
+        adjusted = holm([difference.p_permutation for difference in labelled.differences.values()])
         for (name, one), p in zip(labelled.differences.items(), adjusted, strict=True):
             cells = [
                 Cell.of(one.first_mean, shape="percent"),

@@ -57,7 +57,7 @@ def p1_table2(ctx: Context) -> Section | None:
         number="P1 Table 2" if forced else "",
         title="Systems compared",
         prose=[_sentence(one, "that it answers correctly under normal prompting and ") for one in forced]
-        or [_sentence(one) for one in pairs[:1]],
+        or [_sentence(pair) for pair in pairs[:1]],
         blocks=blocks,
         notes=[
             "Differences are means over instances of the first system’s precision minus the second’s. p: permutation of "
@@ -125,7 +125,7 @@ def _pairs_table(pairs: tuple[PairedDifference, ...], rule: str) -> Table:
         title="Simulation precision of every two systems, %, on the instances where both are defined",
         head=["First", "Second"],
         columns=DIFFERENCE_COLUMNS,
-        rows=[TableRow([one.first, one.second], difference_cells(one, rule)) for one in pairs],
+        rows=[TableRow([pair.first, pair.second], difference_cells(pair, rule)) for pair in pairs],
     )
 
 
@@ -144,8 +144,10 @@ def _averages(ctx: Context, values: Mapping[str, Mapping[str, float]], rule: str
             for name in sorted({pair[side] for pair in known.values()})
         }
         named = averaged if side == 0 else {method_title(name): found for name, found in averaged.items()}
-        for one in all_pairs(named, rng=rng, replicates=ctx.choices.replicates):
-            rows.append(TableRow([one.first, one.second], difference_cells(one, rule), group=title))
+        for all_pair in all_pairs(named, rng=rng, replicates=ctx.choices.replicates):
+            rows.append(
+                TableRow([all_pair.first, all_pair.second], difference_cells(all_pair, rule), group=title)
+            )
     return [
         Table(
             id="p1-table-4-models",
@@ -167,13 +169,15 @@ def _figure(pairs: tuple[PairedDifference, ...]) -> Figure:
         id="systems-compared-differences",
         title="Paired differences of precision",
         alt="; ".join(
-            f"{one.first} minus {one.second}: {number(one.difference.value, 'percent')}" for one in pairs
+            f"{pair.first} minus {pair.second}: {number(pair.difference.value, 'percent')}" for pair in pairs
         ),
         form="intervals",
         data={
             "x": "Difference of precision, percentage points",
             "shape": "percent",
             "reference": {"value": 0.0, "label": "no difference"},
-            "points": [{"label": f"{one.first} – {one.second}", **one.difference.to_dict()} for one in pairs],
+            "points": [
+                {"label": f"{pair.first} – {pair.second}", **pair.difference.to_dict()} for pair in pairs
+            ],
         },
     )

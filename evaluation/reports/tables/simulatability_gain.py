@@ -293,7 +293,7 @@ def _compared(
     """Every two systems of a side and arm, with Holm's correction over all of them."""
     of_systems = _of(found, "system")
     pairs = [(a, b) for a, b in combinations(of_systems, 2) if (a.side, a.arm) == (b.side, b.arm)]
-    if len({one.name for one in of_systems}) > MOST:
+    if len({of_system.name for of_system in of_systems}) > MOST:
         return
     # Without intervals the permutation test still needs a generator.
     rng, replicates = np.random.default_rng(ctx.choices.seed), ctx.choices.replicates
@@ -338,14 +338,14 @@ def _figure(found: list[_MeasuredGain]) -> Figure:
     systems = _of(found, "system")
     points = [
         {
-            "label": one.name,
-            "group": f"{one.side}, without: {one.against}",
-            "first": one.gain.accuracy_without.to_dict(),
-            "second": one.gain.accuracy_with.to_dict(),
-            **one.gain.gain.to_dict(),
+            "label": system.name,
+            "group": f"{system.side}, without: {system.against}",
+            "first": system.gain.accuracy_without.to_dict(),
+            "second": system.gain.accuracy_with.to_dict(),
+            **system.gain.gain.to_dict(),
         }
-        for one in systems or found
-        if one.gain.gain.defined
+        for system in systems or found
+        if system.gain.gain.defined
     ]
     return Figure(
         id="simulatability-gain-slopes",
