@@ -1,4 +1,4 @@
-"""The rules of the ledger that the models can't declare; the migration of the caps and batches ends with them.
+"""The rules of the ledger that the models can't declare; ``_raw`` adds them to the initial migration.
 
 An entry is added or undone, and never changed or deleted: only an erasure replaces the person and the words, and entries go with a study that
 is deleted for good. Nobody's payments exceed what they have earned in the study (accepted judgments at the pay of their version, exams,

@@ -2,6 +2,8 @@
 
 from django.db import migrations
 
+from . import _money
+
 _APPEND_ONLY = """
 CREATE FUNCTION annotator_audit_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -20,4 +22,4 @@ DROP TRIGGER audit_append_only ON annotator_auditentry;
 DROP TRIGGER audit_no_truncate ON annotator_auditentry;
 DROP FUNCTION annotator_audit_append_only();
 """
-OPERATIONS = [migrations.RunSQL(_APPEND_ONLY, _NOT_APPEND_ONLY)]
+OPERATIONS = [migrations.RunSQL(_APPEND_ONLY, _NOT_APPEND_ONLY), *_money.OPERATIONS]

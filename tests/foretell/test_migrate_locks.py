@@ -10,7 +10,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate as of_django
 from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 
+from annotator.migrations._indexes import AddIndexWhilePeopleWork
+from annotator.models import Judgment
 from foretell.management.commands import migrate
 from tests.databases import address
 
@@ -79,3 +82,19 @@ def test_an_index_that_is_built_while_people_work_may_wait(monkeypatch: pytest.M
     monkeypatch.setattr(of_django.Command, "handle", handle)
     call_command("migrate", verbosity=0)
     assert found == ["500", "0"]
+
+
+def test_an_index_is_built_anew_where_one_of_its_name_stands() -> None:
+    """An interrupted attempt leaves an invalid index of the same name."""
+    index = next(one for one in Judgment._meta.indexes if one.name == "judgment_by_study")
+    state = MigrationExecutor(connection).loader.project_state()
+
+    def number() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 'judgment_by_study'::regclass::oid::bigint")
+            return int(cursor.fetchone()[0])
+
+    before = number()
+    with connection.schema_editor(atomic=False) as editor:
+        AddIndexWhilePeopleWork("judgment", index).database_forwards("annotator", editor, state, state)
+    assert number() != before
