@@ -148,6 +148,8 @@ class PanelPerson:
                     step_play, browser, study, page, self._participation, exam_accuracy=knows
                 )
                 if following is None:
+                    if self.fate != "works":  # the others did the rest before this person could leave
+                        self.people.count("has nothing left")
                     break
                 page = following
                 continue
