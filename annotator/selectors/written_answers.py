@@ -67,7 +67,10 @@ def written_questions(study: Study) -> dict[str, str]:
 
 
 def _asked(kind: HitType, judgment: Judgment) -> Mapping[str, str]:
-    stages = kind.every_stage(judgment.item.payload)
+    try:
+        stages = kind.every_stage(judgment.item.payload)
+    except (KeyError, TypeError, ValueError):  # of an earlier version of the type, which this one can't show
+        return {}
     return {
         field.name: str(field.label)
         for stage in stages
