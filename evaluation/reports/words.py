@@ -18,6 +18,8 @@ LEAST_CASES = 8
 #: A count and its noun: ``count(2, "study", "studies")``.
 count = plural
 
+#: The unit of a difference of percentages.
+POINTS = " percentage points"
 #: Why a study without judgments has nothing to show.
 NOBODY = "Nobody has judged yet."
 
@@ -80,10 +82,12 @@ def estimate(found: Estimate, shape: str = "number", unit: str = "") -> str:
 
     >>> estimate(Estimate(0.5, 0.4, 0.6, n=10))
     '0.500 [0.400, 0.600]'
+    >>> estimate(Estimate(0.2, 0.1, 0.3, n=10), "percent", POINTS)
+    '20.0 percentage points [10.0, 30.0]'
     """
     if not found.defined:
         return f"not defined ({found.reason})"
-    text = number(found.value, shape) + (" %" if shape == "percent" else "") + unit
+    text = number(found.value, shape) + (unit or (" %" if shape == "percent" else ""))
     return " ".join(filter(None, [text, interval(found.low, found.high, shape)]))
 
 

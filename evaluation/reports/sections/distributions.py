@@ -35,7 +35,7 @@ def distributions(ctx: Context) -> Section | None:
         prose.append(
             CountedSentence(
                 f"On “{variable.title}”, the labels of a unit with two ratings or more have a mean entropy of "
-                f"{stated(mean, 'unit')} bits; 0 bits: all raters gave one label.",
+                f"{stated(mean, 'unit', unit=' bits')}; it's 0 where all raters gave one label.",
                 mean.n,
             )
         )

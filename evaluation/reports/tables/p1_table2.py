@@ -21,7 +21,7 @@ from evaluation.reports.context import Context
 from evaluation.reports.method_titles import method_title
 from evaluation.reports.registry import section
 from evaluation.reports.simulating import in_layout
-from evaluation.reports.words import CountedSentence, count, number, stated
+from evaluation.reports.words import POINTS, CountedSentence, count, number, stated
 
 #: With more systems than this there would be too many pairs for a table.
 MOST = 12
@@ -100,7 +100,7 @@ def _sentence(one: PairedDifference, which: str = "") -> str:
     return CountedSentence(
         f"On the {count(one.difference.n, 'instance')} {which}where both are defined, {one.first} has a precision of "
         f"{stated(one.first_mean, 'instance', 'percent')}, {one.second} of {stated(one.second_mean, 'instance', 'percent')}: "
-        f"a difference of {stated(one.difference, 'instance', 'percent')}.",
+        f"a difference of {stated(one.difference, 'instance', 'percent', POINTS)}.",
         one.difference.n,
     )
 

@@ -8,7 +8,7 @@ from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn
 from evaluation.reports.context import Context
 from evaluation.reports.registry import section
 from evaluation.reports.utility_estimands import answers_over_raters, utility_estimands, utility_unjudged
-from evaluation.reports.words import CountedSentence, count, left_out, listed, stated
+from evaluation.reports.words import POINTS, CountedSentence, count, left_out, listed, stated
 
 CLASSES = ("useful", "not useful", "unsure")
 
@@ -43,7 +43,7 @@ def p3_table3(ctx: Context) -> Section | None:
                 )
                 + f". Answers were right in {stated(whole.right_before, 'rationale', 'percent')} before and "
                 f"{stated(whole.right_after, 'rationale', 'percent')} after the rationale, a difference of "
-                f"{stated(whole.gain, 'rationale', 'percent')}.",
+                f"{stated(whole.gain, 'rationale', 'percent', POINTS)}.",
                 sum(whole.counts.values()),
             )
         ],

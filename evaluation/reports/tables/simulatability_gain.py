@@ -20,7 +20,7 @@ from evaluation.reports.content import Cell, Figure, Section, Table, TableColumn
 from evaluation.reports.context import Context
 from evaluation.reports.estimands import raters_asked
 from evaluation.reports.registry import section
-from evaluation.reports.words import CountedSentence, stated
+from evaluation.reports.words import POINTS, CountedSentence, stated
 
 #: With more systems than this there would be too many pairs for a table.
 MOST = 12
@@ -244,7 +244,7 @@ def _sentence(ctx: Context, one: _MeasuredGain) -> str:
     against = "with the answer only" if one.arm == "answer_only" else "with nothing shown"
     return CountedSentence(
         f"Of the system’s answers, {who} predicted {stated(found.accuracy_with, 'follow-up', 'percent')} with the explanation and "
-        f"{stated(found.accuracy_without, 'follow-up', 'percent')} {against}. The gain is {stated(found.gain, 'follow-up', 'percent')}, NSG "
+        f"{stated(found.accuracy_without, 'follow-up', 'percent')} {against}. The gain is {stated(found.gain, 'follow-up', 'percent', POINTS)}, NSG "
         f"{stated(found.nsg, 'follow-up')}.",
         len(found.by_instance),
     )

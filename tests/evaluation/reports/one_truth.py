@@ -10,7 +10,7 @@ from evaluation.reports import words
 from tests.evaluation.reports.studies import cells_of, table_of
 
 STATED = re.compile(
-    r"(?P<value>−?\d+\.\d+)(?P<percent> %)?(?P<interval> \[[^\]]+\])? \(n = (?P<n>[\d,]+)[^;)]*(; no interval: (?P<why>[^()]+))?\)"
+    r"(?P<value>−?\d+\.\d+)(?P<percent> (%|percentage points))?( bits)?(?P<interval> \[[^\]]+\])? \(n = (?P<n>[\d,]+)[^;)]*(; no interval: (?P<why>[^()]+))?\)"
 )
 #: What has decimals and is no figure: the name and address of a scripted model, and what the labels of a scale count.
 MODEL = re.compile(r"scripted\?\S*( at [\d.:]+)?|\([\w ]+ \d[\d.]*(, [\w ]+ \d[\d.]*)+\)")

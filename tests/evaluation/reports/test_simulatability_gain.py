@@ -138,7 +138,7 @@ def test_every_form_of_the_report_has_it(study: Study) -> None:
     section = next(one for one in found.content["sections"] if one["id"] == "simulatability-gain")
     said = re.sub(r" \[[^]]*\]| \([^)]*\)", "", section["prose"][0])
     assert said.startswith(
-        "Of the system’s answers, people predicted 66.7 % with the explanation and 44.4 % with nothing shown. The gain is 22.2 %, NSG "
+        "Of the system’s answers, people predicted 66.7 % with the explanation and 44.4 % with nothing shown. The gain is 22.2 percentage points, NSG "
     )
 
 
