@@ -281,7 +281,7 @@ def test_soft_labels_and_entropy_of_each_unit() -> None:
     assert cells["1", "Mean"]["value"] == 1.5
     assert cells["2", "Entropy, bits"]["value"] == 0.0
     prose = next(section for section in content["sections"] if section["id"] == "distributions")["prose"]
-    assert "entropy of 0.667 (n = 3 units" in prose[0]
+    assert "entropy of 0.667 bits (n = 3 units" in prose[0]
 
 
 def test_an_unknown_attribute_is_refused_with_a_list_of_the_known_ones(study: Study) -> None:
