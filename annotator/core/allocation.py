@@ -8,6 +8,7 @@ no query scans items that the annotator has passed.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 from random import Random
@@ -134,6 +135,17 @@ def arm_choose(
         lowest = [arm for arm in lowest if arm in extra] or lowest
     rarest = min(own.get(arm, 0) for arm in lowest)
     return rng.choice([arm for arm in lowest if own.get(arm, 0) == rarest])
+
+
+def pool_counts(pools: Sequence[str], *, count: int) -> dict[str, int]:
+    """How many of an exam's questions, whose ``pools`` these are, ``exam_draw`` draws from each pool for a first attempt.
+
+    >>> pool_counts(["a", "a", "a", "b", "c"], count=4)
+    {'a': 2, 'b': 1, 'c': 1}
+    """
+    drawn = exam_draw([(str(n), pool) for n, pool in enumerate(pools)], count=count, rng=Random(0))
+    found = Counter(pools[int(key)] for key in drawn)
+    return {pool: found[pool] for pool in dict.fromkeys(pools)}
 
 
 def exam_draw(

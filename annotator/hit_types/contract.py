@@ -155,7 +155,10 @@ class HitType(DeclaredParts):
         return control_payload(payload, arm, self.control_arms[arm])
 
     def with_arms(self, arms: Iterable[str]) -> HitType:
-        """The type as a study with these control arms uses it: with their instructions, practice, exam and prompts."""
+        """The type as a study with these control arms uses it: with their instructions, practice, exam and prompts.
+
+        The arms' exam questions come first: if not all pools can be asked equally often, the first ones are asked more often.
+        """
         texts = {arm: ArmTexts(self.folder / "arms" / arm) for arm in self.control_arms if arm in set(arms)}
         if not texts:
             return self
@@ -166,7 +169,8 @@ class HitType(DeclaredParts):
         return self.replaced(
             instructions="\n".join(text for text in instructions if text),
             practice=(*self.practice, *(question for one in texts.values() for question in one.practice)),
-            exam=(*self.exam, *(question for one in texts.values() for question in one.exam)),
+            exam=(*(question for one in texts.values() for question in one.exam), *self.exam),
+            defaults=self.defaults.with_arms(one.exam for one in texts.values()),
             prompt_text="\n".join(f"# {name}\n{text}" for name, text in prompts.items()) or self.prompt_text,
         )
 

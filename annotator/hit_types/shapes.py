@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, get_args
 
 from annotator.hit_types.direction import direction_of
@@ -310,6 +310,16 @@ class Defaults:
     #: Names of questionnaires that come with Foretell, separated by spaces, for before and after the tasks.
     questionnaire_before: str = ""
     questionnaire_after: str = ""
+
+    def with_arms(self, exams: Iterable[Sequence[Question]]) -> Defaults:
+        """The settings of a study with control arms that have these exam questions.
+
+        The exam asks one more question about each arm than may be answered wrongly, and as many more have to be correct: whoever
+        does an arm's tasks wrongly fails, and the other pools are asked as often as without arms.
+        """
+        enough = self.exam_questions - self.pass_mark + 1
+        more = sum(min(len(exam), enough) for exam in exams) if self.exam_questions else 0
+        return replace(self, exam_questions=self.exam_questions + more, pass_mark=self.pass_mark + more)
 
 
 @dataclass(frozen=True)

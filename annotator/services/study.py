@@ -34,6 +34,7 @@ from annotator.models import (
 from annotator.selectors.arms import places_planned
 from annotator.selectors.declaration import declaration_kind
 from annotator.selectors.declared_type import names_in, version_offered
+from annotator.selectors.exam_pools import exam_warnings
 from annotator.selectors.exit_faults import exit_warnings
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.study_texts import original_digests, original_texts
@@ -41,6 +42,7 @@ from annotator.selectors.uploaded_images import images_of
 from annotator.selectors.workload import Workload, study_workload
 from annotator.services.audit import audit_change, audit_write
 from annotator.services.control_arms import control_items_make
+from annotator.services.exam_numbers import exam_numbers, exam_numbers_changed
 from annotator.services.study_check import panel_study_fault, study_clean
 from annotator.services.study_translations import translated_from
 from annotator.services.workspace import workspace_personal
@@ -64,11 +66,12 @@ def study_create(
         workspace = workspace_personal(user=by)
     kind, declaration = _type_for(hit_type, workspace)
     defaults = kind.defaults
+    exam_questions, pass_mark = exam_numbers(kind, fields)
     values: dict[str, Any] = {
         "redundancy": defaults.redundancy,
         "exam_required": defaults.exam_questions > 0,
-        "exam_questions": defaults.exam_questions,
-        "pass_mark": defaults.pass_mark,
+        "exam_questions": exam_questions,
+        "pass_mark": pass_mark,
         "minutes_per_item": defaults.minutes_per_item,
         "min_seconds": defaults.min_seconds,
         "one_condition_per_instance": defaults.one_condition_per_instance,
@@ -205,7 +208,7 @@ def launch_warnings(study: Study) -> list[str]:
                 f"{plural(shared, 'instance')} {'has' if shared == 1 else 'have'} items of several conditions, and one rater"
                 " may see more than one of them. To prevent that, turn on “One condition per instance”."
             )
-    return warnings + exit_warnings(study)
+    return warnings + exam_warnings(study) + exit_warnings(study)
 
 
 def exam_faults(study: Study) -> list[str]:
@@ -305,11 +308,13 @@ def study_update(*, study: Study, by: User | None = None, **changes: Any) -> Stu
     """Change a study. While it is live or paused, the change makes a new version of its snapshot.
 
     After the launch, each setting says whether it can be changed (``Setting.change``), and the pay must stay above the
-    minimum. A change of pay applies to tasks that are given out from then on. Raises ``ValidationError``.
+    minimum. A change of pay applies to tasks that are given out from then on. A draft's exam grows and shrinks with its
+    control arms (``exam_numbers_changed``). Raises ``ValidationError``.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.state == Study.State.CLOSED:
         raise ValidationError("The study is closed and can't be changed.")
+    changes |= exam_numbers_changed(study, changes)
     was = {name: getattr(study, name) for name in changes}
     redundancy, settings = study.redundancy, settings_of(Study)
     translations = study.translations

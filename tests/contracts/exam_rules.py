@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from math import comb
 from pathlib import Path
-from random import Random
 from typing import Any
 
-from annotator.core.allocation import exam_draw
+from annotator.core.allocation import pool_counts
 from annotator.hit_types.base import HitType, Question
 from annotator.hit_types.declaration.gallery import GALLERY
 from annotator.hit_types.declaration.made import DeclaredHitType
@@ -40,6 +38,8 @@ class Broken:
     passes: float = 0.0
     why: str = ""
     exams: tuple[str, ...] = ()
+    #: The control arm whose pages it's about; empty for all studies.
+    arm: str = ""
 
     def fails(self, question: Question) -> bool:
         """Whether whoever breaks the rule answers this question wrongly."""
@@ -70,7 +70,11 @@ def rules_of(name: str) -> tuple[list[Broken], list[dict[str, Any]]]:
 
 
 def exams_of(kind: HitType) -> dict[str, HitType]:
-    """Name -> the type with the exam that a study gets: one for each variant, and for each rule that a study chooses."""
+    """Name -> the type with the exam that a study gets: one for each variant, and for each rule that a study chooses; or without
+    control arms, with each, and with all."""
+    if kind.control_arms:
+        chosen = dict.fromkeys(((), *((arm,) for arm in kind.control_arms), tuple(kind.control_arms)))
+        return {" ".join(arms): kind.with_arms(arms) for arms in chosen}
     if kind.rule_field:
         from annotator.hit_types.atomic_units.schema import RULES
 
@@ -90,15 +94,16 @@ def cases() -> Iterator[tuple[str, str, Broken]]:
     for name, kind in types_with_exam().items():
         for exam in exams_of(kind):
             for broken in rules_of(name)[0]:
-                if not broken.exams or exam in broken.exams:
+                if (not broken.exams or exam in broken.exams) and (
+                    not broken.arm or broken.arm in exam.split()
+                ):
                     yield name, exam, broken
 
 
 def chance_of_passing(questions: list[Question], fails: Fails, *, count: int, pass_mark: int) -> float:
     """The exact chance that at most ``count - pass_mark`` of the drawn questions are answered wrongly."""
     by_key = {question.key: question.pool for question in questions}
-    drawn = exam_draw(list(by_key.items()), count=count, rng=Random(1))
-    from_pool = Counter(by_key[key] for key in drawn)
+    from_pool = pool_counts(list(by_key.values()), count=count)
     wrong = {0: 1.0}
     for pool, taken in from_pool.items():
         size = sum(q.pool == pool for q in questions)
@@ -147,7 +152,7 @@ def _meets(question: Question, conditions: Mapping[str, Any]) -> bool:
             met = all(_has_gold(question, pattern, value) for pattern, value in wanted.items())
         elif name == "differ":
             first, second = (
-                question.payload[one.removeprefix("payload.")]
+                question.payload.get(one.removeprefix("payload."))
                 if one.startswith("payload.")
                 else question.gold.get(one)
                 for one in wanted

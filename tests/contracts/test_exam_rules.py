@@ -60,12 +60,43 @@ def test_breaking_one_rule_fails_a_second_attempt_too(name: str, exam: str, brok
             seen.update(drawn)
 
 
+ARMED = [name for name, kind in types_with_exam().items() if kind.control_arms]
+
+
+@pytest.mark.parametrize("name", ARMED)
+def test_an_exam_with_arms_allows_as_many_wrong_answers_as_without(name: str) -> None:
+    plain = hit_type_get(name).defaults
+    wrong = plain.exam_questions - plain.pass_mark
+    for exam, kind in exams_of(hit_type_get(name)).items():
+        more = (wrong + 1) * len(exam.split())
+        assert kind.defaults.exam_questions == plain.exam_questions + more
+        assert kind.defaults.pass_mark == plain.pass_mark + more
+        assert (
+            len(kind.exam) >= 2 * kind.defaults.exam_questions
+        )  # enough for a second attempt with other questions
+
+
+@pytest.mark.parametrize("name", ARMED)
+def test_with_the_numbers_of_an_exam_without_arms_somebody_who_breaks_a_rule_may_pass(name: str) -> None:
+    """What the larger exam is for."""
+    kind = hit_type_get(name)
+    plain, armed = kind.defaults, kind.with_arms(kind.control_arms)
+    always_caught = [broken for broken in rules_of(name)[0] if broken.passes == 0]
+    assert any(
+        chance_of_passing(
+            list(armed.exam), broken.fails, count=plain.exam_questions, pass_mark=plain.pass_mark
+        )
+        for broken in always_caught
+    )
+
+
 @every_type
 def test_every_rule_of_the_instructions_is_tested_or_says_why_not(name: str) -> None:
     broken, entries = rules_of(name)
     known = {one.breaks for one in broken}
     used: set[str] = set()
-    texts = instruction_rules(hit_type_get(name).instructions)
+    kind = hit_type_get(name)
+    texts = instruction_rules(kind.with_arms(kind.control_arms).instructions)
     assert texts
     for text in texts:
         (entry,) = [one for one in entries if text.startswith(one["text"])]
@@ -101,6 +132,7 @@ def _shows_the_ordinary(kind: HitType, question: Question) -> bool:
 @every_type
 def test_what_somebody_does_who_breaks_a_rule_names_questions_that_exist(name: str) -> None:
     kind = hit_type_get(name)
+    kind = kind.with_arms(kind.control_arms)
     keys, pools = {q.key for q in kind.exam}, {q.pool for q in kind.exam}
     for broken in rules_of(name)[0]:
         for one in broken.wrong:

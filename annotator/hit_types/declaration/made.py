@@ -336,7 +336,8 @@ class DeclaredHitType(HitType):
         return self.replaced(
             instructions="\n\n".join(filter(None, [self.instructions, *(one.instructions for one in texts)])),
             practice=(*self.practice, *(question for one in texts for question in one.practice)),
-            exam=(*self.exam, *(question for one in texts for question in one.exam)),
+            exam=(*(question for one in texts for question in one.exam), *self.exam),
+            defaults=self.defaults.with_arms(one.exam for one in texts),
             prompt_text="\n\n".join(f"# {name}\n{text}" for name, text in prompts.items()),
         )
 

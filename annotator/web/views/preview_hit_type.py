@@ -18,7 +18,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST
 
 from annotator.hit_types.arms import ARM_TITLES
-from annotator.hit_types.base import JSON
+from annotator.hit_types.base import JSON, HitType
 from annotator.hit_types.declaration.made import DeclaredHitType
 from annotator.hit_types.declaration.problems import DeclarationRefused
 from annotator.hit_types.declaration.reading import hit_type_read, sample_payload
@@ -56,7 +56,8 @@ def preview_hit_type(request: HttpRequest) -> HttpResponse:
         kind = hit_type_read(source_text(source))
     except DeclarationRefused as error:
         return render(request, "annotator/hit_type_problems.html", {"problems": error.problems}, status=422)
-    study, own = _study(kind), kind.with_arms(kind.control_arms)
+    own = kind.with_arms(kind.control_arms)
+    study = _study(own)
     shared: dict[str, Any] = {
         "study": study, "task_title": wording_shown(kind.task_title), "submit_url": request.path, "instructions_url": "",
         "hidden": {"source": source, "part": part}, "back_url": "",
@@ -93,7 +94,7 @@ def preview_hit_type(request: HttpRequest) -> HttpResponse:
     return render(request, name, context, status=422 if context["errors"] else 200)
 
 
-def _study(kind: DeclaredHitType) -> Study:
+def _study(kind: HitType) -> Study:
     """A study of the type with its defaults, as far as the pages show any."""
     defaults = kind.defaults
     return Study(

@@ -213,7 +213,7 @@ def test_instructions_practice_exam_and_prompt_are_those_of_the_arms():
     assert own.instructions.startswith(usual.instructions.rstrip())
     assert "## Pages with one question only" in own.instructions
     assert "## Pages without an explanation" not in own.instructions
-    assert len(own.exam) == len(usual.exam) + 2
+    assert len(own.exam) == len(usual.exam) + 7
     assert len(own.practice) == len(usual.practice) + 1
     assert own.prompt_text != usual.prompt_text == (usual.folder / "prompt.md").read_text("utf-8")
 

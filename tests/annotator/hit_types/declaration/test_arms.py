@@ -14,6 +14,7 @@ from annotator.hit_types.declaration.problems import DeclarationRefused
 from annotator.hit_types.declaration.reading import hit_type_read
 from annotator.hit_types.questions import payload_fault, read_questions
 from annotator.hit_types.registry import HIT_TYPES, hit_type_get
+from annotator.hit_types.shapes import Defaults, Question
 from annotator.hit_types.wording import FileText
 from annotator.models import Judgment, Study
 from annotator.services.assignment import assignment_next
@@ -51,6 +52,8 @@ def test_an_arm_shows_and_asks_what_the_built_in_one_does(arm: str) -> None:
 def test_a_study_with_an_arm_has_its_texts_and_its_prompt(arm: str) -> None:
     ours, theirs = twin().with_arms([arm]), OWN.with_arms([arm])
     assert [vars(one) for one in ours.exam] == [vars(one) for one in theirs.exam]
+    assert ours.defaults.exam_questions == theirs.defaults.exam_questions == 14
+    assert ours.defaults.pass_mark == theirs.defaults.pass_mark == 12
     assert [one.key for one in ours.practice] == [one.key for one in theirs.practice]
     assert ours.practice[-1].pool == ARM_TITLES[arm]
     assert ours.instructions.startswith(twin().instructions)
@@ -62,6 +65,15 @@ def test_a_study_with_an_arm_has_its_texts_and_its_prompt(arm: str) -> None:
     assert ours.prompt(twin().control(PAYLOAD, arm))[-1].role == "user"
     own = [one for one in ours.exam if arm_of(one.payload)]
     assert read_questions(ours, [vars(one) for one in own]) == tuple(own)
+
+
+def test_an_arm_with_few_exam_questions_adds_no_more_than_it_has() -> None:
+    """So that the exam never asks more questions than there are; a type without an exam asks none of its arms' either."""
+    exam = [Question("e", {}, {"q": "yes"}, "So.")]
+    defaults = Defaults(exam_questions=4, pass_mark=2)
+    assert defaults.with_arms([exam, []]) == Defaults(exam_questions=5, pass_mark=3)
+    assert defaults.with_arms([exam * 4]) == Defaults(exam_questions=7, pass_mark=5)
+    assert Defaults().with_arms([exam]) == Defaults()
 
 
 def test_without_arms_nothing_changes() -> None:
