@@ -25,10 +25,16 @@ def exam_warnings(study: Study) -> list[str]:
         )
         found = {pool: asked for pool, asked in found.items() if pool not in by_design}
     return [
-        f"Somebody who answers every question of the pool “{pool}” wrongly can pass: the exam asks {asked or 'none'} of them, and"
-        f" {wrong} {'answer' if wrong == 1 else 'answers'} may be wrong. Ask more questions or raise the pass mark."
+        f"Somebody who answers every question of the pool “{pool}” wrongly can pass: the exam asks {_asked_words(asked, wrong)}"
         for pool, asked in found.items()
     ]
+
+
+def _asked_words(asked: int, wrong: int) -> str:
+    if asked == 0:
+        return "none of them. Ask more questions."
+    answers = "answer" if wrong == 1 else "answers"
+    return f"{asked} of them, and {wrong} {answers} may be wrong. Ask more questions or raise the pass mark."
 
 
 def _undecided(pools: list[str], *, asked: int, wrong: int) -> dict[str, int]:

@@ -176,7 +176,14 @@ def test_the_launch_names_exits_without_a_code() -> None:
     assert warning.startswith("People who leave in one of these ways get no code: Code for declining.")
     assert (
         launch_warnings(
-            make_study(items=2, panel="prolific", panel_links="plain", consent_text="Yes?", **EXAM, **CODES)
+            make_study(
+                items=2,
+                panel="prolific",
+                panel_links="plain",
+                consent_text="Yes?",
+                exam_required=True,
+                **CODES,
+            )
         )
         == []
     )
