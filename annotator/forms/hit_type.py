@@ -14,7 +14,7 @@ from annotator.models import User
 from annotator.services.gallery_demo import gallery_demos
 
 
-class SourceField(forms.CharField):
+class SourceFormField(forms.CharField):
     """A file's text with whatever characters it has: those that can't be stored are refused with their line."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -30,7 +30,7 @@ class HitTypeForm(forms.Form):
     """A file's text, and where the type is saved: ``base`` is the version that the text was made from, 0 for a new type."""
 
     # Not stripped, so that its problems have the lines that the person sees.
-    source = SourceField(
+    source = SourceFormField(
         label="File", max_length=MOST_BYTES,
         error_messages={"max_length": f"The file is too long. A HIT type has at most {MOST_BYTES:,} characters."},
         widget=forms.Textarea(attrs={"rows": 30, "spellcheck": "false", "dir": "ltr", "autocapitalize": "off", "wrap": "off"}),

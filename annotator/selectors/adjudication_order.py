@@ -39,7 +39,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class ContestedItems:
+class ItemsInOrder:
     """Contested items in order: their ids, raters, different answers and bits, each an array of numbers."""
 
     items: array[int]
@@ -56,14 +56,14 @@ class ContestedItems:
 _TYPES = ("q", "i", "i", "d")
 
 
-def _in_order(study: Study, order: str) -> ContestedItems:
+def _in_order(study: Study, order: str) -> ItemsInOrder:
     rows = contested_rows(study)
     if order in _UNCERTAINTY:
         bits = _UNCERTAINTY[order](study)
         rows = [(item, raters, answers, bits.get(item, -1.0)) for item, raters, answers, _ in rows]
         rows.sort(key=lambda row: (-row[3], row[0]))
     columns: list[Any] = [array(kind, (row[n] for row in rows)) for n, kind in enumerate(_TYPES)]
-    return ContestedItems(*columns)
+    return ItemsInOrder(*columns)
 
 
 def _packed(study_pk: int, order: str) -> list[tuple[str, ...]]:
@@ -73,17 +73,17 @@ def _packed(study_pk: int, order: str) -> list[tuple[str, ...]]:
     return [tuple(b64encode(column.tobytes()).decode() for column in columns)]
 
 
-def _unpacked(packed: Sequence[str]) -> ContestedItems:
+def _unpacked(packed: Sequence[str]) -> ItemsInOrder:
     columns: list[Any] = [array(kind) for kind in _TYPES]
     for column, text in zip(columns, packed, strict=True):
         column.frombytes(b64decode(text))
-    return ContestedItems(*columns)
+    return ItemsInOrder(*columns)
 
 
 _ORDER = StudyCount("contested items in order", count=_packed)
 
 
-def contested_in_order(study: Study, order: str) -> tuple[ContestedItems, bool]:
+def contested_in_order(study: Study, order: str) -> tuple[ItemsInOrder, bool]:
     """The study's contested items in one of ``ORDERS``, and whether a job still computes it; then they are in the default order.
 
     Those of a large study are kept (``annotator.core.kept_figures``), so that labelling an item doesn't wait for all its judgments.
@@ -102,7 +102,7 @@ def contested_in_order(study: Study, order: str) -> tuple[ContestedItems, bool]:
 class WaitingItems(Sequence[Waiting]):
     """The contested items but for those at the places ``left_out``, ascending; those at the places ``ties`` are ties."""
 
-    def __init__(self, every: ContestedItems, left_out: Sequence[int], ties: Collection[int]) -> None:
+    def __init__(self, every: ItemsInOrder, left_out: Sequence[int], ties: Collection[int]) -> None:
         self._every, self._left_out, self._ties = every, left_out, frozenset(ties)
 
     def __len__(self) -> int:

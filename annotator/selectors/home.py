@@ -101,7 +101,7 @@ def home_studies(
 _COUNTING = NextStep("Its figures are being counted")
 
 
-class _Figures:
+class _StudyFigures:
     """Counts of some studies: those of small ones are counted now, those of large ones (found ``sized``) kept where the page keeps figures.
     ``counting``: a job is counting one of the large ones' figures for the first time, so they have none."""
 
@@ -128,7 +128,7 @@ def home_rows(studies: Sequence[Study]) -> list[StudyRow]:
     """The rows of these studies; the number of queries depends neither on how many there are nor on their size."""
     pks = [study.pk for study in studies]
     running = [study.pk for study in studies if study.state in (Study.State.LIVE, Study.State.PAUSED)]
-    figures = _Figures(studies)
+    figures = _StudyFigures(studies)
     places = figures.of(lambda some: _PLACES.rows([some]), pks)
     work = figures.of(lambda some: _WORK.rows([some]), running)
     items = figures.of(lambda some: _ITEMS.rows([some]), pks)

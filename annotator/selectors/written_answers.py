@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.db.models.fields.json import KeyTextTransform
 
-from annotator.hit_types.base import HitType
+from annotator.hit_types.base import JSON, HitType
 from annotator.models import Judgment, Rater, Study
 from annotator.selectors.judgment import REHEARSAL_LEFT_OUT, ExclusionReasons
 from annotator.selectors.study import known_hit_type
@@ -59,16 +59,16 @@ def written_questions(study: Study) -> dict[str, str]:
     kind = known_hit_type(study)
     if kind is None or kind.external:
         return {}
-    judgments = study.judgments.select_related("item")
+    payloads = study.judgments.values_list("item__payload", flat=True)
     found: dict[str, str] = {}
-    for one in (*judgments.order_by("id")[:LOOKED_AT], *judgments.order_by("-id")[:LOOKED_AT]):
-        found |= {name: asked for name, asked in _asked(kind, one).items() if name not in found}
+    for payload in payloads.order_by("id")[:LOOKED_AT].union(payloads.order_by("-id")[:LOOKED_AT], all=True):
+        found = _asked(kind, payload) | found
     return found
 
 
-def _asked(kind: HitType, judgment: Judgment) -> Mapping[str, str]:
+def _asked(kind: HitType, payload: JSON) -> dict[str, str]:
     try:
-        stages = kind.every_stage(judgment.item.payload)
+        stages = kind.every_stage(payload)
     except (KeyError, TypeError, ValueError):  # of an earlier version of the type, which this one can't show
         return {}
     return {

@@ -19,7 +19,7 @@ from annotator.models import Adjudication, AuditEntry, Item, Membership, Study, 
 from annotator.selectors import adjudication_order
 from annotator.selectors import study as study_selectors
 from annotator.selectors.adjudication import adjudicated_items, adjudication_queue, settled
-from annotator.selectors.adjudication_order import ContestedItems, WaitingItems
+from annotator.selectors.adjudication_order import ItemsInOrder, WaitingItems
 from annotator.services.adjudication import (
     UNDO,
     adjudicated_to_gold,
@@ -243,7 +243,7 @@ def test_another_order_of_a_large_study_is_computed_by_a_job(
 
 
 def test_places_in_the_queue_pass_over_what_is_left_out() -> None:
-    every = ContestedItems(*(array(kind, range(10, 20)) for kind in "qiid"))
+    every = ItemsInOrder(*(array(kind, range(10, 20)) for kind in "qiid"))
     waiting = WaitingItems(every, [0, 3, 4, 9], [5])
     assert [one.item for one in waiting] == [11, 12, 15, 16, 17, 18]
     assert [one.item for one in waiting if one.tie] == [15]
