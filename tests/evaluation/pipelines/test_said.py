@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from annotator.core.outgoing.hosts import HostPolicy, HostRefused, check_origin, origin_of
 from annotator.models import Dataset
 from evaluation.models import Pipeline, Recipe
-from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
 from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
