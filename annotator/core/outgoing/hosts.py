@@ -127,7 +127,7 @@ def check_origin(origin: Origin, policy: HostPolicy) -> None:
                 f"Correct the port, or {_ask_operator(origin)}"
             )
         raise HostRefused(
-            f"{origin.host} needs https, because http sends keys and texts unencrypted. For a server of your own: "
+            f"{origin.host} needs https, because http sends everything unencrypted. For a server of your own: "
             f"{_ask_operator(origin)}"
         )
     try:
