@@ -34,12 +34,14 @@ class PictureServer:
     def host(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    def page(self, path: str, body: bytes = b"", *, status: int = 200, **headers: str) -> str:
-        self.pages[path] = (status, headers, body)
+    def page(
+        self, path: str, body: bytes = b"", *, status: int = 200, headers: dict[str, str] | None = None
+    ) -> str:
+        self.pages[path] = (status, headers or {}, body)
         return self.url(path)
 
     def redirect(self, path: str, to: str) -> str:
-        return self.page(path, status=302, Location=to)
+        return self.page(path, status=302, headers={"Location": to})
 
 
 @contextmanager

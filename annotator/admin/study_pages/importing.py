@@ -74,6 +74,10 @@ class _Import:
     def options(self, form: Any) -> dict[str, Any]:
         raise NotImplementedError
 
+    def waits_for_others(self, result: Any) -> bool:
+        """Whether the import would ask other servers, for which a request shouldn't wait."""
+        return False
+
     def done(self, result: Any) -> str:
         raise NotImplementedError
 

@@ -65,8 +65,8 @@ def test_a_file_arrives_as_it_was_sent(server: PictureServer, tmp_path: Path) ->
 
 
 def test_a_compressed_file_is_unpacked_up_to_the_limit(server: PictureServer, tmp_path: Path) -> None:
-    server.page("/packed", gzip.compress(picture()), **{"Content-Encoding": "gzip"})
-    server.page("/bomb", gzip.compress(b"\0" * 50_000_000), **{"Content-Encoding": "gzip"})
+    server.page("/packed", gzip.compress(picture()), headers={"Content-Encoding": "gzip"})
+    server.page("/bomb", gzip.compress(b"\0" * 50_000_000), headers={"Content-Encoding": "gzip"})
     assert content(server.url("/packed"), tmp_path, allowed=(server.host,)) == picture()
     assert "is too large" in refusal(server.url("/bomb"), tmp_path, allowed=(server.host,))
 

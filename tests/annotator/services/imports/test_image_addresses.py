@@ -20,7 +20,7 @@ from lxml import html
 from rest_framework.test import APIClient
 
 from annotator.core.tables.faults import FileRefused
-from annotator.models import FileImport, Item, Study, StudyImage, User
+from annotator.models import FileImport, Item, Study, StudyImage, User, Workspace
 from annotator.services.images import images_add
 from annotator.services.imports import image_addresses
 from annotator.services.imports.file_imports import file_import_run
@@ -29,8 +29,8 @@ from annotator.services.items import item_edit
 from annotator.services.study import study_launch
 from annotator.services.study_copy import study_duplicate
 from tests.annotator.admin.study_forms import ROOT, sent_form, upload
-from tests.annotator.hit_types.declaration.test_images import ROW as PAIR
-from tests.annotator.hit_types.declaration.test_images import draft
+from tests.annotator.picture_pairs import ROW as PAIR
+from tests.annotator.picture_pairs import draft
 from tests.factories import make_participation, make_study
 from tests.picture_server import PictureServer, pictures_served
 from tests.pictures import picture
@@ -182,7 +182,7 @@ def test_one_image_that_fails_refuses_all(server: PictureServer, study: Study) -
 def test_the_content_decides_whether_it_is_an_image(
     body: bytes, words: str, server: PictureServer, study: Study
 ) -> None:
-    server.page("/x.png", body, **{"Content-Type": "image/png"})
+    server.page("/x.png", body, headers={"Content-Type": "image/png"})
     assert words in refused(study, at(server.url("/dog.png")), at(server.url("/x.png")))
 
 
@@ -280,8 +280,7 @@ def test_an_import_names_a_limited_number_of_addresses(
 
 def test_a_workspace_without_room_gets_no_images(server: PictureServer, study: Study) -> None:
     server.page("/large.png", picture(size=(3_000, 3_000), kind="GIF") + b"\0" * 1_200_000)
-    study.workspace.storage_megabytes = 1
-    study.workspace.save()
+    Workspace.objects.filter(studies=study).update(storage_megabytes=1)
     assert "that they may take" in refused(study, at(server.url("/large.png")))
 
 
@@ -301,12 +300,14 @@ def test_a_task_shows_the_stored_image_only(server: PictureServer, study: Study)
     imported(study, at(server.page("/x.png", picture("grey")), "A grey cat"))
     study_launch(study=study)
     study.refresh_from_db()
+    user = make_participation(study).rater.user
+    assert user is not None
     person = Client()
-    person.force_login(make_participation(study).rater.user)
+    person.force_login(user)
     text = person.get(f"/study/{study.slug}/task/", follow=True).content.decode()
     [shown] = html.fromstring(text).xpath("//img[@alt='A grey cat']")
     assert shown.get("src").startswith("/image/")
-    assert b"".join(person.get(shown.get("src")).streaming_content) == picture("grey")
+    assert person.get(shown.get("src")).getvalue() == picture("grey")
     assert (server.host in text, "x.png" in text) == (False, False)
     assert server.asked == {"/x.png": 1}
 
