@@ -239,8 +239,8 @@ def test_private_servers_are_never_asked(
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("![]({})", "has no alternative text"),
-        ("{}", "has no alternative text"),
+        ("![]({})", "the image '{}' has no alternative text"),
+        ("{}", "the image '{}' has no alternative text"),
         ("![A cat](data:image/png;base64,AAAA)", "expected an address that begins with https://"),
         ("![A cat](ftp://example.org/cat.png)", "expected an address that begins with https://"),
         ("![A cat](//example.org/cat.png)", "expected an address that begins with https://"),
@@ -253,7 +253,7 @@ def test_an_address_that_can_not_be_used_is_refused_before_any_is_fetched(
     cell: str, words: str, server: PictureServer, study: Study
 ) -> None:
     address = server.url("/dog.png")
-    assert words in refused(study, at(address), PAIR | {"left": cell.format(address)})
+    assert words.format(address) in refused(study, at(address), PAIR | {"left": cell.format(address)})
     assert not server.asked
 
 
