@@ -61,6 +61,8 @@ class Command(BaseCommand):
         self._tell(study, result)
 
     def _tell(self, study: Study, result: ImportResult) -> None:
+        if result.fetch_note:
+            self.stdout.write(result.fetch_note)
         for warning in result.warnings:
             self.stderr.write(f"warning: {warning}")
         if result.ignored:

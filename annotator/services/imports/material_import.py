@@ -51,11 +51,24 @@ class ImportResult:
     warnings: list[str] = field(default_factory=list)
     preview: list[ItemDraft] = field(default_factory=list)
     dry_run: bool = False
-    #: Of a dry run: how many images an import would fetch from other servers.
+    #: Of a dry run: how many images an import would fetch from other servers, and how many rows name them.
     to_fetch: int = 0
+    waiting: int = 0
+
+    @property
+    def fetch_note(self) -> str:
+        """What a dry run leaves to the import, because it asks no other server; empty if nothing."""
+        if not self.to_fetch:
+            return ""
+        return (
+            f"{plural(self.to_fetch, 'image')} will be fetched from other servers when the file is imported. "
+            f"Until then, what names them ({plural(self.waiting, 'row')}) isn't compared with the study's items."
+        )
 
     def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("preview", "to_fetch")}
+        left_out = ("preview", "to_fetch", "waiting")
+        found = {name: value for name, value in vars(self).items() if name not in left_out}
+        return found | {"warnings": [*self.warnings, *filter(None, [self.fetch_note])]}
 
 
 def material_import(
@@ -153,7 +166,9 @@ def _import(
         for noun, count in staged.written.items():
             setattr(result, noun, count)
         if addresses.unfetched:
-            _tell_unfetched(result, addresses, reader.waiting)
+            result.rows += reader.waiting
+            result.items += reader.waiting
+            result.to_fetch, result.waiting = len(addresses.named), reader.waiting
             transaction.set_rollback(True)
             return result
         if same := _same_content(study):
@@ -187,16 +202,6 @@ def _store_fetched(study: Study, addresses: ImageAddresses, log: FaultLog) -> No
             for message in error.messages:
                 log.add(message)
             log.check()
-
-
-def _tell_unfetched(result: ImportResult, addresses: ImageAddresses, rows: int) -> None:
-    result.rows += rows
-    result.items += rows
-    result.to_fetch = len(addresses.named)
-    result.warnings.append(
-        f"{plural(result.to_fetch, 'image')} will be fetched from other servers when the file is imported. "
-        f"Only then is what names them ({plural(rows, 'row')}) compared with the study's items"
-    )
 
 
 def _same_content(study: Study) -> int:

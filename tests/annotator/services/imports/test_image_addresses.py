@@ -141,9 +141,9 @@ def test_importing_the_same_file_again_changes_nothing(server: PictureServer, st
 def test_a_dry_run_asks_no_server(server: PictureServer, study: Study) -> None:
     result = imported(study, PAIR, at(server.url("/dog.png")) | {"caption": "Two"}, dry_run=True)
     assert (result.rows, result.items, result.to_fetch) == (2, 2, 1)
-    assert result.warnings == [
-        "1 image will be fetched from other servers when the file is imported. Only then is what names them (1 row) compared with "
-        "the study's items"
+    assert result.as_json()["warnings"] == [
+        "1 image will be fetched from other servers when the file is imported. Until then, what names them (1 row) isn't compared "
+        "with the study's items."
     ]
     assert not server.asked
     assert not study.items.exists()
@@ -360,7 +360,9 @@ def test_a_worker_lists_the_images_that_it_could_not_fetch(
 def test_the_command_fetches_images(server: PictureServer, study: Study, tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
     file.write_bytes(lines(at(server.url("/dog.png"))))
-    call_command("import_material", study.slug, str(file), "--dry-run", stdout=io.StringIO())
+    told = io.StringIO()
+    call_command("import_material", study.slug, str(file), "--dry-run", stdout=told)
+    assert "1 image will be fetched from other servers" in told.getvalue()
     assert not server.asked
     call_command("import_material", study.slug, str(file), stdout=io.StringIO())
     assert study.items.count() == 1
