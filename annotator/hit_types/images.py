@@ -6,7 +6,8 @@ A text of format ``image`` is one line of Markdown, in the file and in the store
 
 The alternative text is required: it is what a person who can't see the image hears, and what a model is given. The
 researcher writes ``![A cat on a mat](cat.png)``, or the file's name alone with the text in the column ``alt``; the import
-adds the size and the digest of the file that was uploaded under this name.
+adds the size and the digest of the file that was uploaded under this name. In place of a file's name, a row can have an address, from
+which the import fetches the image once; stored items never have one.
 """
 
 from __future__ import annotations
@@ -96,11 +97,24 @@ def image_fault(text: str) -> str:
     found = read_image(text)
     if found is None:
         return f"is not an image: {_HOW}"
-    if _ADDRESS.match(found.name):
+    if is_address(found.name):
         return (
             f"the image {found.name[:80]!r} is an address, and images of other servers are never shown: upload the file, and write"
             " its name here"
         )
+    return _alt_fault(found)
+
+
+def is_address(name: str) -> bool:
+    """Whether the name of an image is an address instead of a file's name.
+
+    >>> is_address("https://example.org/cat.png"), is_address("data:image/png;base64,AA"), is_address("cat.png")
+    (True, True, False)
+    """
+    return bool(_ADDRESS.match(name))
+
+
+def _alt_fault(found: ImageText) -> str:
     if not found.alt:
         return f"the image {found.name!r} has no alternative text: {_HOW}"
     if len(found.alt) > MAX_ALT:
@@ -212,12 +226,18 @@ def each_text(value: Any, change: Any) -> Any:
 
 
 def images_resolve(
-    values: Mapping[str, Any], known: Mapping[str, StoredImage] | None
+    values: Mapping[str, Any],
+    known: Mapping[str, StoredImage] | None,
+    *,
+    at_address: Callable[[ImageText, str], ImageText] | None = None,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """A row or an item with the digest of each image that it names, and the errors by column.
 
     ``known`` has the study's uploaded images by file name. A text that has a digest already keeps it if a known file has
     the same. With None, images are only named, since nobody has uploaded any: those in the file of a HIT type.
+
+    ``at_address`` gets an image that is named by its address, and its column, and returns the stored one, or raises ``ValueError``
+    with what is wrong. Without it, addresses are refused.
 
     >>> owl = StoredImage("ab" * 32, 640, 480)
     >>> row = {"input": "owl.png", "alt": "An owl", "formats": {"input": "image"}}
@@ -238,14 +258,22 @@ def images_resolve(
                 return text
             found = read_image(text)
             if found is None:
-                if not (_FILE_NAME.fullmatch(text.strip()) or _ADDRESS.match(text.strip())):
+                if not (_FILE_NAME.fullmatch(text.strip()) or is_address(text.strip())):
                     return text  # the type says what is expected in this column
                 bare += 1
                 found = ImageText(alt, text.strip())
-            if fault := image_fault(str(found)) or ("" if known is None else _unknown(found, known)):
+            if at_address is not None and is_address(found.name):
+                fault = _alt_fault(found)
+                try:
+                    found = found if fault else at_address(found, name)
+                except ValueError as refused:
+                    fault = str(refused)
+            else:
+                fault = image_fault(str(found)) or ("" if known is None else _unknown(found, known))
+            if fault:
                 errors.setdefault(name, fault)
                 return text
-            if found.stored is None and known is not None:
+            if found.stored is None and known is not None and found.name in known:
                 found = ImageText(found.alt, found.name, known[found.name])
             return str(found)
 

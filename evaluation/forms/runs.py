@@ -117,9 +117,10 @@ class EndpointForm(forms.ModelForm):
             try:
                 variable = cleaned.get("key_variable") or ""
                 probe = Endpoint(base_url=cleaned["base_url"], key_variable=variable)
-                from evaluation.providers.hosts import HostRefused, check_origin, origin_of
+                from annotator.core.outgoing.hosts import HostRefused, check_origin, origin_of
+                from annotator.selectors.outgoing import host_policy
                 from evaluation.providers.keys import KeyRefused
-                from evaluation.selectors.endpoint import endpoint_key, host_policy
+                from evaluation.selectors.endpoint import endpoint_key
 
                 check_origin(origin_of(probe.base_url), host_policy())
                 if probe.key_variable and not cleaned.get("key"):

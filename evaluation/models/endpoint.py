@@ -6,8 +6,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q, Value
 
+from annotator.core.outgoing.hosts import HostRefused, origin_of
 from annotator.core.ranges import InRange
-from evaluation.providers.hosts import HostRefused, origin_of
 from evaluation.providers.registry import DEFAULT, PROVIDERS, provider_choices, titles_with
 from evaluation.providers.settings import SettingRefused, certificates_check, headers_check
 

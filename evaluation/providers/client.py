@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from evaluation.providers import transport
+from annotator.core.outgoing import transport
+from annotator.core.outgoing.hosts import HostRefused, check_origin, origin_of
+from annotator.core.outgoing.stream import HandshakeTimeout
 from evaluation.providers.base import ChatReply, ChatRequest, ProviderError
 from evaluation.providers.contract import JSON, Access, ModelClient, Provider
-from evaluation.providers.hosts import HostRefused, check_origin, origin_of
 from evaluation.providers.replies import kind_of_status
-from evaluation.providers.stream import HandshakeTimeout
+from evaluation.providers.settings import tls_context
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,9 +43,8 @@ class Client:
             check_origin(origin, access.policy)
         except HostRefused as error:
             raise ProviderError("refused_host", str(error)) from None
-        self.http = transport.client(
-            origin, access.policy, timeout=access.timeout, certificates=access.certificates
-        )
+        context = tls_context(access.certificates) if origin.scheme == "https" else None
+        self.http = transport.client(origin, access.policy, timeout=access.timeout, context=context)
         # What is the same for each request is prepared once: it takes longer than sending the request.
         self.headers = httpx2.Headers({**self.http.headers, **access.headers, **provider.headers(access)})
         self.query = dict(provider.query(access))

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from annotator.core.outgoing.hosts import HostPolicy
 from evaluation.providers.base import ChatReply, ChatRequest, ErrorKind, Lacks, ProviderError
-from evaluation.providers.hosts import HostPolicy
 from evaluation.providers.prices import ListPrice, shipped_price
 
 if (

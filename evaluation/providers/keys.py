@@ -10,7 +10,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from evaluation.providers.hosts import Origin
+from annotator.core.outgoing.hosts import Origin
 
 
 class KeyRefused(ValueError):

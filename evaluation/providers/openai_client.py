@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from evaluation.providers import transport
+from annotator.core.outgoing import transport
 from evaluation.providers.base import ProviderError
 from evaluation.providers.client import Client, json_object, transport_error
 from evaluation.providers.contract import JSON

@@ -11,15 +11,16 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404
 
+from annotator.core.outgoing.hosts import HostRefused, Origin, origin_of
 from annotator.core.registry import UnknownMember
 from annotator.models import Membership
+from annotator.selectors.outgoing import host_policy
 from annotator.selectors.study import studies_for
 from annotator.selectors.workspace import log, owned_by, workspaces_for
 from evaluation.models import Endpoint
 from evaluation.providers.base import ProviderError
 from evaluation.providers.contract import Access, BatchApi, FineTuner, ModelClient, Provider
 from evaluation.providers.encoder import EndpointEncoder
-from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, origin_of
 from evaluation.providers.keys import KeyRefused, key_from_variable, key_open
 from evaluation.providers.prices import ListPrice
 from evaluation.providers.registry import PROVIDERS, titles_with
@@ -71,11 +72,6 @@ def endpoint_check(*, endpoint: Endpoint, workspace_id: int | None) -> None:
         raise ValidationError(
             {"endpoint": "This endpoint belongs to another workspace. Choose one of this workspace."}
         )
-
-
-def host_policy() -> HostPolicy:
-    """The operator's rules, from ``LLM_ALLOWED_HOSTS`` and ``LLM_ONLY_ALLOWED_HOSTS``."""
-    return HostPolicy.from_entries(settings.LLM_ALLOWED_HOSTS, only=settings.LLM_ONLY_ALLOWED_HOSTS)
 
 
 def key_secrets() -> list[str]:

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 from django.core.exceptions import ValidationError
 
+from annotator.core.outgoing.hosts import origin_of
 from annotator.hit_types.registry import hit_types
 from annotator.models import Study
 from annotator.services.demo import GAIN, demo_slug
 from evaluation.models import Endpoint, Report
-from evaluation.providers.hosts import origin_of
 from evaluation.runs.inline import run_inline
 from evaluation.runs.lifecycle import run_start
 from evaluation.services.report import report_compute, report_create

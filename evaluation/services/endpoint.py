@@ -10,13 +10,14 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotator.core.canonical import text_digest
+from annotator.core.outgoing.hosts import HostRefused, check_origin, origin_of
 from annotator.models import AuditAction, Workspace
+from annotator.selectors.outgoing import host_policy
 from annotator.services.audit import audit_change, audit_write
 from evaluation.models import Endpoint
-from evaluation.providers.hosts import HostRefused, check_origin, origin_of
 from evaluation.providers.keys import KeyRefused, key_reseal, key_seal
 from evaluation.runs.request import parameters_check
-from evaluation.selectors.endpoint import endpoint_key, host_policy, key_secrets
+from evaluation.selectors.endpoint import endpoint_key, key_secrets
 
 #: The fields of an endpoint that the audit trail records. Of its key, it records only that one was set.
 AUDITED = (

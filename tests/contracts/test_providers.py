@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from annotator.core.outgoing.hosts import HostPolicy
 from evaluation.models import Endpoint
 from evaluation.providers import prices
 from evaluation.providers.base import FATAL, ChatReply, ChatRequest, ProviderError
 from evaluation.providers.client import client_of
 from evaluation.providers.contract import Access, Provider
-from evaluation.providers.hosts import HostPolicy
 from evaluation.providers.registry import DEFAULT, PROVIDERS
 from foretell import env
 from tests.evaluation.providers.asking import Ask, ask, chat

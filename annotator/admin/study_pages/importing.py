@@ -74,6 +74,10 @@ class _Import:
     def options(self, form: Any) -> dict[str, Any]:
         raise NotImplementedError
 
+    def waits_for_others(self, result: Any) -> bool:
+        """Whether the import would ask other servers, for which a request shouldn't wait."""
+        return False
+
     def done(self, result: Any) -> str:
         raise NotImplementedError
 
@@ -127,19 +131,23 @@ class _Import:
             try:
                 result = self.run(form, file, waiting.name, dry_run=True)
                 if data is not None and "import" in data:
+                    if self.waits_for_others(result):
+                        return self._hand_over(waiting, form)
                     result = self.run(form, file, waiting.name, dry_run=False)
                     waiting.discard()
                     messages.success(self.request, self.done(result))
                     return redirect("admin:study_live", self.study.pk)
             except FileRefused as error:
                 refused = error
+            except ValidationError as error:
+                messages.error(self.request, " ".join(error.messages))
         return self.show(
             form=form, ticket=waiting.ticket, name=waiting.name, result=result, refused=refused,
             large=in_background(waiting.size), size=waiting.size,
         )  # fmt: skip
 
     def _hand_over(self, waiting: Parked, form: Any) -> HttpResponse:
-        """Have a worker import a large file, and show how far it is."""
+        """Have a worker import a file that is large or waits for other servers, and show how far it is."""
         job = file_import_request(
             study=self.study,
             by=user_of(self.request),
@@ -191,6 +199,9 @@ class _Material(_Import):
 
     def run(self, form: Any, file: IO[bytes], name: str, *, dry_run: bool) -> Any:
         return material_import(study=self.study, file=file, name=name, dry_run=dry_run, **self.options(form))
+
+    def waits_for_others(self, result: Any) -> bool:
+        return bool(result.to_fetch)
 
     def done(self, result: Any) -> str:
         return f"Imported {plural(result.items, 'item')} from {plural(result.rows, 'row')}."

@@ -12,6 +12,7 @@ from annotator.core.words import plural
 from annotator.management.arguments import pairs, study_and_file, study_arguments
 from annotator.models import Study
 from annotator.services.images import folder_images, images_add
+from annotator.services.imports.image_addresses import SECONDS_ALONE
 from annotator.services.imports.material_import import ImportResult, material_import
 
 
@@ -55,10 +56,13 @@ class Command(BaseCommand):
                 constants=constants,
                 attributes=options["attribute"],
                 dry_run=options["dry_run"],
+                fetch_seconds=SECONDS_ALONE,
             )
         self._tell(study, result)
 
     def _tell(self, study: Study, result: ImportResult) -> None:
+        if result.fetch_note:
+            self.stdout.write(result.fetch_note)
         for warning in result.warnings:
             self.stderr.write(f"warning: {warning}")
         if result.ignored:

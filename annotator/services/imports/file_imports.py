@@ -26,6 +26,7 @@ from annotator.core.stored_files import orphans_delete
 from annotator.core.tables.faults import FileFault, FileRefused, faults_kept
 from annotator.models import FileImport, Study, User
 from annotator.selectors.storage import storage_check
+from annotator.services.imports.image_addresses import SECONDS_ALONE
 from annotator.services.imports.judgments_import import judgments_import
 from annotator.services.imports.material_import import material_import
 from annotator.services.imports.pending_uploads import Parked
@@ -180,7 +181,10 @@ def _end(job: FileImport, **changes: Any) -> None:
 
 def _import(job: FileImport, file: IO[bytes]) -> dict[str, Any]:
     if job.kind == FileImport.Kind.MATERIAL:
-        return material_import(study=job.study, file=file, name=job.name, **job.options).as_json()
+        done = material_import(
+            study=job.study, file=file, name=job.name, fetch_seconds=SECONDS_ALONE, **job.options
+        )
+        return done.as_json()
     columns = judgments_columns(job.options)
     return judgments_import(study=job.study, file=file, name=job.name, columns=columns).as_json()
 

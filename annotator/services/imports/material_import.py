@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
+from functools import partial
 from typing import IO, Any
 
 from django.core.exceptions import ValidationError
@@ -16,12 +17,14 @@ from annotator.core.tables.faults import FaultLog
 from annotator.core.tables.rows import Line, TableFile
 from annotator.core.words import plural
 from annotator.hit_types.base import FieldErrors, HitType, ItemDraft
-from annotator.hit_types.images import StoredImage, image_columns, images_resolve
+from annotator.hit_types.images import ImageText, StoredImage, image_columns, images_resolve
 from annotator.models import AuditAction, Dataset, FollowUp, Instance, Item, Study, System
 from annotator.selectors.study import study_hit_type
 from annotator.selectors.uploaded_images import images_of
 from annotator.services.audit import audit_write
 from annotator.services.control_arms import control_items_make
+from annotator.services.images import images_add
+from annotator.services.imports.image_addresses import SECONDS_IN_REQUEST, ImageAddresses
 from annotator.services.imports.readers import table_open
 from annotator.services.imports.staging import stage_row, staged_store, staging
 from annotator.services.items import items_clear
@@ -48,9 +51,24 @@ class ImportResult:
     warnings: list[str] = field(default_factory=list)
     preview: list[ItemDraft] = field(default_factory=list)
     dry_run: bool = False
+    #: Of a dry run: how many images an import would fetch from other servers, and how many rows name them.
+    to_fetch: int = 0
+    waiting: int = 0
+
+    @property
+    def fetch_note(self) -> str:
+        """What a dry run leaves to the import, because it asks no other server; empty if nothing."""
+        if not self.to_fetch:
+            return ""
+        return (
+            f"{plural(self.to_fetch, 'image')} will be fetched from other servers when the file is imported. "
+            f"Until then, what names them ({plural(self.waiting, 'row')}) isn't compared with the study's items."
+        )
 
     def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "preview"}
+        left_out = ("preview", "to_fetch", "waiting")
+        found = {name: value for name, value in vars(self).items() if name not in left_out}
+        return found | {"warnings": [*self.warnings, *filter(None, [self.fetch_note])]}
 
 
 def material_import(
@@ -63,6 +81,7 @@ def material_import(
     attributes: Sequence[str] = (),
     replace: bool = False,
     dry_run: bool = False,
+    fetch_seconds: float = SECONDS_IN_REQUEST,
 ) -> ImportResult:
     """Read a file (of a format in ``core/tables/plain_file.py``, recognised by the extension of ``name``) into a draft study.
 
@@ -72,11 +91,41 @@ def material_import(
     With ``replace`` the study's items are deleted first. ``dry_run`` does everything and rolls it back. Raises
     ``FileRefused`` with every fault; then nothing is written.
 
+    Images that rows name by their address are fetched, in at most ``fetch_seconds`` altogether, and stored with the study. A dry run
+    fetches nothing.
+
     The rows go through a temporary table: time is linear in their number and memory constant.
     """
+    addresses = ImageAddresses()
+    read = partial(
+        _import, study=study, file=file, name=name, mapping=mapping or {}, constants=constants or {}, attributes=attributes,
+        replace=replace, dry_run=dry_run, addresses=addresses,
+    )  # fmt: skip
+    result = read()
+    if dry_run or not addresses.unfetched:
+        return result
+    # No lock is held here: other servers may be slow.
+    with addresses.fetch(file=name, seconds=fetch_seconds):
+        return read()
+
+
+def _import(
+    *,
+    study: Study,
+    file: IO[bytes],
+    name: str,
+    mapping: Mapping[str, str],
+    constants: Mapping[str, str],
+    attributes: Sequence[str],
+    replace: bool,
+    dry_run: bool,
+    addresses: ImageAddresses,
+) -> ImportResult:
+    """Import the rows; keeps nothing if some name images that have yet to be fetched."""
     log = FaultLog(name)
     result = ImportResult(dry_run=dry_run)
     with transaction.atomic():
+        _store_fetched(study, addresses, log)
         study = Study.objects.select_for_update().get(pk=study.pk)
         if study.state != Study.State.DRAFT:
             log.add(f"the study is {study.state}; material can be imported into a draft only")
@@ -89,13 +138,14 @@ def material_import(
                 log.check()
         reader = _Reader(
             kind=study_hit_type(study),
-            mapping=mapping or {},
-            constants=constants or {},
+            mapping=mapping,
+            constants=constants,
             attributes=attributes,
             log=log,
             result=result,
             variant=study.variant,
             images=images_of(study=study),
+            addresses=addresses,
         )
         dataset, _ = Dataset.objects.get_or_create(workspace=study.workspace, name=study.slug)
         with staging() as copy:
@@ -109,12 +159,18 @@ def material_import(
             log=log,
             columns=[column.name for column in reader.kind.columns],
         )
-        if not staged.rows and not log:
+        if not staged.rows and not reader.waiting and not log:
             log.add("has no rows")
         log.check()
         result.rows, result.unchanged = staged.rows, staged.unchanged
         for noun, count in staged.written.items():
             setattr(result, noun, count)
+        if addresses.unfetched:
+            result.rows += reader.waiting
+            result.items += reader.waiting
+            result.to_fetch, result.waiting = len(addresses.named), reader.waiting
+            transaction.set_rollback(True)
+            return result
         if same := _same_content(study):
             result.warnings.append(
                 f"{plural(same, 'item')} of the study {'has' if same == 1 else 'have'} the same content as another item"
@@ -135,6 +191,17 @@ def material_import(
         counts = {"rows": result.rows, "unchanged": result.unchanged, **staged.written}
         audit_write(action=AuditAction.ITEMS_IMPORTED, study=study, target=name, after=counts)
     return result
+
+
+def _store_fetched(study: Study, addresses: ImageAddresses, log: FaultLog) -> None:
+    """Store the fetched images with the study. Before the study is locked, because images lock its workspace first."""
+    if addresses.fetched:
+        try:
+            images_add(study=study, files=addresses.files())
+        except ValidationError as error:
+            for message in error.messages:
+                log.add(message)
+            log.check()
 
 
 def _same_content(study: Study) -> int:
@@ -162,8 +229,13 @@ class _Reader:
         result: ImportResult,
         variant: str = "",
         images: Mapping[str, StoredImage] | None = None,
+        addresses: ImageAddresses,
     ):
         self.kind = kind
+        self.addresses = addresses
+        #: Rows that name an image that has yet to be fetched.
+        self.waiting = 0
+        self._waits = False
         #: Read before the rows, because the connection can't do anything else while they are copied.
         self.images = images or {}
         self.variant = variant
@@ -196,7 +268,10 @@ class _Reader:
             if draft is not None:
                 if len(self.result.preview) < PREVIEW:
                     self.result.preview.append(draft)
-                yield line, draft
+                if self._waits:
+                    self.waiting += 1
+                else:
+                    yield line, draft
         self._tell_ignored()
 
     def _check_columns(self, columns: tuple[str, ...]) -> None:
@@ -222,12 +297,13 @@ class _Reader:
 
     def _draft(self, row: Line) -> ItemDraft | None:
         line, values = row
+        self._waits = False
         renamed = {name: values[source] for name, source in self.source.items() if source in values}
         read = self.usual | renamed | dict(self.constants)
         try:
             read = dict(self.kind.with_formats(read))
             if image_columns(read):
-                read, faults = images_resolve(read, self.images)
+                read, faults = images_resolve(read, self.images, at_address=partial(self._image_at, line))
                 if faults:
                     raise FieldErrors(faults)
             draft = self.kind.parse_item(read)
@@ -245,6 +321,11 @@ class _Reader:
             return None
         texts = {name: cell_text(values.get(name)) for name in self.attributes}
         return changed(draft, attributes={name: text for name, text in texts.items() if text})
+
+    def _image_at(self, line: int, image: ImageText, column: str) -> ImageText:
+        found = self.addresses.image_at(image, line=line, column=self.source.get(column, column))
+        self._waits |= found.stored is None
+        return found
 
     def _tell_ignored(self) -> None:
         strange = self.seen - set(self.source.values()) - set(self.attributes)

@@ -159,7 +159,7 @@ def test_material_names_an_image_by_markdown_or_by_its_file_with_alt() -> None:
         ({"question": "![](cat.png)"}, "m.jsonl:2: question: '![](cat.png)': the image 'cat.png' has no alternative text"),
         ({"question": "cat.png"}, "m.jsonl:2: question: 'cat.png': the image 'cat.png' has no alternative text"),
         ({"question": "![A cat](cta.png)"}, "no image named 'cta.png' has been uploaded to the study; did you mean 'cat.png'?"),
-        ({"question": "![A cat](https://example.org/cat.png)"}, "the image 'https://example.org/cat.png' is an address"),
+        ({"question": "![A cat](ftp://example.org/cat.png)"}, "the image 'ftp://example.org/cat.png' can't be fetched: expected an address"),
         ({"question": f'![A cat](cat.png "1x1 sha256:{"0" * 64}")'}, "with this digest has not been uploaded"),
         ({"question": f"![{'cat ' * 300}](cat.png)"}, "expected at most 1,000"),
         (

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from annotator.core.outgoing.hosts import HostPolicy, HostRefused, check_origin, origin_of
 from annotator.models import Dataset
 from evaluation.models import Pipeline, Recipe
-from evaluation.providers.hosts import HostPolicy, HostRefused, check_origin, origin_of
 from tests.evaluation.run_factories import SCRIPTED_MARKS, make_endpoint, make_material, make_run, work
 from tests.evaluation.scripted_process import ScriptedProcess
 from tests.factories import make_user
@@ -55,7 +55,7 @@ def test_simulate_on_a_judged_study_says_so(scripted: ScriptedProcess) -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("http://models.lab.example/v1", "needs https, because http sends keys and texts unencrypted"),
+        ("http://models.lab.example/v1", "needs https, because http sends everything unencrypted"),
         ("http://127.0.0.1:9999/v1", "is allowed on port 8081 only, and this address has port 9999"),
         ("https://10.0.0.1/v1", "is not a public address"),
     ],

@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from annotator.core.outgoing.hosts import HostPolicy
 from evaluation.providers.base import ChatRequest
 from evaluation.providers.client import client_of
 from evaluation.providers.contract import Access
-from evaluation.providers.hosts import HostPolicy
 from evaluation.providers.registry import DEFAULT, PROVIDERS
 from tests.evaluation.scripted_process import ScriptedProcess
 

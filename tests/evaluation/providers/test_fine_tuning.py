@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+from annotator.core.outgoing.hosts import HostPolicy
 from evaluation.providers.apis.openai import Jobs, OpenAI
 from evaluation.providers.base import ProviderError
 from evaluation.providers.client import client_of
 from evaluation.providers.contract import Access, FineTuner
-from evaluation.providers.hosts import HostPolicy
 
 HTML = "<html><body>Please log in to the network</body></html>"
 ASK: dict[str, Callable[[FineTuner], Coroutine[Any, Any, Any]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.providers.hosts import (
+from annotator.core.outgoing.hosts import (
     origin_of,
 )
 from evaluation.providers.keys import KeyRefused, key_from_variable, key_open, key_seal

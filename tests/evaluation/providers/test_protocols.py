@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
+from annotator.core.outgoing.hosts import HostPolicy
 from annotator.models import Judgment
 from evaluation.models import Endpoint
 from evaluation.providers.client import client_of
 from evaluation.providers.contract import Access
-from evaluation.providers.hosts import HostPolicy
 from evaluation.providers.registry import PROVIDERS
 from evaluation.providers.scripted.http import Request, Response
 from evaluation.runs.create import RunPlan

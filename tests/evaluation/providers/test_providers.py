@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.providers.apis.openai import OpenAI
-from evaluation.providers.base import ChatReply, ChatRequest, ProviderError
-from evaluation.providers.client import client_of
-from evaluation.providers.contract import Access, ModelClient
-from evaluation.providers.hosts import (
+from annotator.core.outgoing.hosts import (
     HostPolicy,
     HostRefused,
     check_address,
@@ -21,6 +17,10 @@ from evaluation.providers.hosts import (
     origin_of,
     resolve,
 )
+from evaluation.providers.apis.openai import OpenAI
+from evaluation.providers.base import ChatReply, ChatRequest, ProviderError
+from evaluation.providers.client import client_of
+from evaluation.providers.contract import Access, ModelClient
 from evaluation.providers.scripted.options import FAULTS
 from tests.evaluation.providers.asking import ask, chat, in_thread
 from tests.evaluation.scripted_process import ScriptedProcess

@@ -16,13 +16,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from annotator.core.outgoing.hosts import (
+    HostPolicy,
+)
 from evaluation.providers.apis.openai import OpenAI
 from evaluation.providers.base import ChatRequest, ProviderError
 from evaluation.providers.client import client_of
 from evaluation.providers.contract import Access
-from evaluation.providers.hosts import (
-    HostPolicy,
-)
 from evaluation.providers.scripted.app import Scripted
 from evaluation.providers.scripted.http import Connection
 from tests.evaluation.providers.asking import in_thread

@@ -19,33 +19,15 @@ from annotator.models import ExamQuestion, Membership, Study, User
 from annotator.selectors.images import image_uses, images_used
 from annotator.selectors.study import study_hit_type
 from annotator.services.declared_checks import declared_checks
-from annotator.services.declared_type import declared_type_save
-from annotator.services.images import image_delete, images_add
+from annotator.services.images import image_delete
 from annotator.services.imports.material_import import material_import
 from annotator.services.study import study_launch
 from annotator.services.study_copy import study_duplicate
-from annotator.services.workspace import workspace_personal
 from tests.annotator.hit_types.declaration.files import PICTURES_FILE, pictures
-from tests.factories import make_participation, make_study, make_user
-from tests.pictures import picture
+from tests.annotator.picture_pairs import ROW, draft
+from tests.factories import make_participation, make_user
 
 SOURCE = PICTURES_FILE.read_text(encoding="utf-8")
-ROW = {
-    "caption": "A cat on a mat",
-    "left": "![A grey cat](cat.png)",
-    "right": "![A brown dog](dog.png)",
-    "chart": "![All chose the cat](chart.png)",
-}
-
-
-def draft(by: User, **fields: Any) -> Study:
-    """A study of the type, with its three images uploaded."""
-    workspace = workspace_personal(user=by)
-    declared_type_save(workspace=workspace, by=by, source=SOURCE)
-    study = make_study(by=by, hit_type="picture_pairs", workspace=workspace, **fields)
-    files = [("cat.png", picture()), ("dog.png", picture("brown")), ("chart.png", picture("red"))]
-    images_add(study=study, files=files)
-    return study
 
 
 def imported(study: Study, *rows: dict[str, Any]) -> None:
@@ -129,7 +111,8 @@ def test_rows_name_uploaded_images_and_need_not_declare_their_format(researcher:
         ("![](cat.png)", "the image 'cat.png' has no alternative text"),
         ("cat.png", "the image 'cat.png' has no alternative text"),
         ("A cat", "is not an image: write ![what the image shows](file.png)"),
-        ("https://example.org/cat.png", "the image 'https://example.org/cat.png' is an address"),
+        ("https://example.org/cat.png", "the image 'https://example.org/cat.png' has no alternative text"),
+        ("![A cat](http://example.org/cat.png)", "can't be fetched: example.org needs https"),
         (f"![{'a' * 1001}](cat.png)", "the alternative text has 1001 characters; expected at most 1,000"),
         ("", "is missing"),
     ],

@@ -13,9 +13,8 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from evaluation.providers.hosts import HostPolicy, HostRefused, Origin, resolve
-from evaluation.providers.settings import tls_context
-from evaluation.providers.stream import Stream
+from annotator.core.outgoing.hosts import HostPolicy, HostRefused, Origin, resolve
+from annotator.core.outgoing.stream import Stream
 
 #: httpx would log a line for each of a hundred thousand requests.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
@@ -63,7 +62,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         raise error
 
     async def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore2.AsyncNetworkStream:
-        raise HostRefused("Unix sockets cannot be used as endpoints")
+        raise HostRefused("Unix sockets cannot be used")
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -124,11 +123,11 @@ class _Body(httpx2.AsyncByteStream):
 class CheckedTransport(httpx2.AsyncBaseTransport):
     """A transport to one origin. A stack of idle connections makes taking one independent of how many there are."""
 
-    def __init__(self, origin: Origin, policy: HostPolicy, certificates: str = "") -> None:
+    def __init__(self, origin: Origin, policy: HostPolicy, context: ssl.SSLContext | None) -> None:
         self.origin = origin
         self.backend = CheckedBackend(origin, policy)
         self.core_origin = httpcore2.Origin(origin.scheme.encode(), origin.host.encode(), origin.port)
-        self.context: ssl.SSLContext | None = tls_context(certificates) if origin.scheme == "https" else None
+        self.context = context
         self.idle: list[httpcore2.AsyncHTTPConnection] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -139,7 +138,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
             target=request.url.raw_path,
         )
         if url.origin != self.core_origin:
-            raise HostRefused(f"{request.url.host} is not the endpoint's own host")
+            raise HostRefused(f"{request.url.host} is not the host that was checked")
         connection = await self._take()
         try:
             with _mapped():
@@ -231,11 +230,11 @@ def timeouts(seconds: float) -> httpx2.Timeout:
 
 
 def client(
-    origin: Origin, policy: HostPolicy, *, timeout: float, certificates: str = ""
+    origin: Origin, policy: HostPolicy, *, timeout: float, context: ssl.SSLContext | None
 ) -> httpx2.AsyncClient:
-    """An HTTP client that can reach this origin only. ``certificates``: PEM authorities instead of the system's."""
+    """An HTTP client that can reach this origin only. ``context`` checks its certificate; http has none."""
     return httpx2.AsyncClient(
-        transport=CheckedTransport(origin, policy, certificates),
+        transport=CheckedTransport(origin, policy, context),
         follow_redirects=False,
         trust_env=False,
         headers={"accept-encoding": "gzip"},

@@ -6,7 +6,7 @@ import ipaddress
 
 import pytest
 
-from evaluation.providers.hosts import SPECIAL_PURPOSE, HostRefused, check_address
+from annotator.core.outgoing.hosts import SPECIAL_PURPOSE, HostRefused, check_address
 
 
 @pytest.mark.parametrize("network", SPECIAL_PURPOSE, ids=str)

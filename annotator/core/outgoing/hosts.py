@@ -71,19 +71,21 @@ class HostPolicy:
         return (origin.host, origin.port) in self.allowed or (origin.host, None) in self.allowed
 
 
-def origin_of(url: str) -> Origin:
+def origin_of(url: str, *, query: bool = False) -> Origin:
     """The origin of a base URL; raises ``HostRefused`` for anything but plain http and https.
+
+    With ``query``, it is the address of a file, which may have a query.
 
     >>> str(origin_of("https://API.example.com/v1"))
     'https://api.example.com:443'
     >>> origin_of("file:///etc/passwd")
     Traceback (most recent call last):
     ...
-    evaluation.providers.hosts.HostRefused: only http and https addresses can be used, not 'file'
+    annotator.core.outgoing.hosts.HostRefused: only http and https addresses can be used, not 'file'
     >>> origin_of("localhost:8000/v1")
     Traceback (most recent call last):
     ...
-    evaluation.providers.hosts.HostRefused: an address begins with https:// or http://, as in https://models.example.org/v1
+    annotator.core.outgoing.hosts.HostRefused: an address begins with https:// or http://, as in https://models.example.org/v1
     """
     if any(character.isspace() or not character.isprintable() for character in url):
         raise HostRefused("an address must not contain spaces, line breaks or control characters")
@@ -102,7 +104,7 @@ def origin_of(url: str) -> Origin:
         raise HostRefused("an address must not contain a user name or password")
     if not parts.hostname:
         raise HostRefused("the address has no host")
-    if parts.query or parts.fragment:
+    if not query and (parts.query or parts.fragment):
         raise HostRefused("an address must not contain '?' or '#'")
     return Origin(
         parts.scheme, parts.hostname.lower().rstrip("."), port or (443 if parts.scheme == "https" else 80)
@@ -125,7 +127,7 @@ def check_origin(origin: Origin, policy: HostPolicy) -> None:
                 f"Correct the port, or {_ask_operator(origin)}"
             )
         raise HostRefused(
-            f"{origin.host} needs https, because http sends keys and texts unencrypted. For a server of your own: "
+            f"{origin.host} needs https, because http sends everything unencrypted. For a server of your own: "
             f"{_ask_operator(origin)}"
         )
     try:
@@ -153,7 +155,7 @@ def check_address(address: str) -> None:
     >>> check_address("169.254.169.254")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    evaluation.providers.hosts.HostRefused: 169.254.169.254 is not a public address. For a server of your own: ask ...
+    annotator.core.outgoing.hosts.HostRefused: 169.254.169.254 is not a public address. For a server of your own: ask ...
     """
     ip: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):

@@ -1,0 +1,1 @@
+"""Requests to other servers: which hosts may be asked, and connections to checked addresses only."""
