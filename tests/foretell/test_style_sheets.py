@@ -36,3 +36,16 @@ def test_system_colours_are_used_in_forced_colours_only(file: Path) -> None:
 def test_a_system_colour_outside_forced_colours_is_found() -> None:
     ((around, one),) = [found for found in declarations(".bar { fill: Highlight; }") if found[1]]
     assert (around, bool(SYSTEM.search(one))) == ([".bar"], True)
+
+
+@pytest.mark.parametrize("folder", ["admin", "annotator", "evaluation", "components"])
+def test_text_that_is_only_read_aloud_is_hidden_by_a_sheet_of_the_page(folder: str) -> None:
+    """A class without a rule shows the text: the admin's pages have sheets of their own."""
+    sheet = CSS / ("researcher/frame.css" if folder == "admin" else "base.css")
+    rules = sheet.read_text(encoding="utf-8")
+    used = {
+        name
+        for path in (CSS.parents[1] / "templates" / folder).rglob("*.html")
+        for name in re.findall(r'class="([\w-]*(?:hidden|sr-only))"', path.read_text(encoding="utf-8"))
+    }
+    assert {name for name in used if f".{name}" not in rules} == set()
