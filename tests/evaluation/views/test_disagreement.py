@@ -254,7 +254,7 @@ def test_a_large_study_is_computed_by_a_job(monkeypatch: pytest.MonkeyPatch) -> 
     queue = f"/admin/annotator/study/{study.pk}/adjudication/?order=posterior"
     assert "computed in the background" in client.get(queue).content.decode()
     names = [one["figures"] for one in queued]
-    assert sorted(names) == ["posteriors of items", "where disagreement comes from"], "each once"
+    assert sorted(names) == ["contested items in order", "where disagreement comes from"], "each once"
     for one in queued:
         figures_renew_task(**one)
     assert "Krippendorff’s α among people is" in page_of(client, study).text_content()
