@@ -123,6 +123,8 @@ def pay_batches_sweep() -> int:
     )
     finished = 0
     for batch in due.select_related("study").order_by("retry_at", "pk"):
+        # Behind the others at the next sweep, so that one whose sending fails unexpectedly doesn't keep them from their turn.
+        PayBatch.objects.filter(pk=batch.pk).update(retry_at=timezone.now() + SHORTEST_RETRY)
         try:
             finished += pay_batch_send(batch=batch).finished_at is not None
         except ValidationError as error:

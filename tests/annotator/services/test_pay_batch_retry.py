@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotator.models import PayBatch, User
 from annotator.recruitment.api import PanelApiError
 from annotator.recruitment.panels._prolific_api import ProlificApi
+from annotator.services import pay_batch
 from annotator.services.pay_batch import pay_batch_send, pay_batch_settle, pay_batches_sweep
 from tests.annotator.services.pay_world import ALL, PAY, World
 from tests.prolific_api import ProlificBooks, prolific_api
@@ -66,6 +67,23 @@ def test_an_interrupted_batch_continues_by_itself(world: World, monkeypatch: pyt
     assert (batch.retry_at, batch.fault) == (None, "")
     assert world.got() == ALL
     world.agrees()
+
+
+def test_a_batch_that_fails_unexpectedly_waits_behind_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = due(world.make())
+
+    def broken(*, batch: PayBatch) -> PayBatch:
+        raise RuntimeError("not foreseen")
+
+    monkeypatch.setattr(pay_batch, "pay_batch_send", broken)
+    with pytest.raises(RuntimeError):
+        pay_batches_sweep()
+    assert pay_batches_sweep() == 0, "others that are due would have their turn now"
+    monkeypatch.undo()
+    due(batch)
+    assert pay_batches_sweep() == 1
 
 
 def test_a_batch_whose_process_was_killed_is_found(world: World) -> None:
